@@ -1,0 +1,1 @@
+"""Exact, exhaustive and statistical checks of privacy claims."""

@@ -1,0 +1,1 @@
+"""Attacks that a release must withstand, one file each."""

@@ -1,0 +1,1 @@
+"""The vocabulary: frozen types and contracts, no input or output."""

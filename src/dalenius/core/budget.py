@@ -1,0 +1,110 @@
+"""Exact amounts of privacy, rounded only towards privacy.
+
+A cost is what the master account is charged: rho and delta of approximate zero-concentrated DP, with the pure sum
+kept beside it as long as every charge is pure. Ledger columns are integers of `UNIT`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dalenius.core.exact import plain, rational
+from dalenius.core.neighbours import Relation
+from dalenius.errors import ParameterError, Unsupported
+
+UNIT = Fraction(1, 10**12)
+MOST_EPSILON = 1000
+
+
+def units_up(amount: Fraction) -> int:
+    """A charge in ledger units, rounded up."""
+    return -(-amount.numerator * UNIT.denominator // amount.denominator)
+
+
+def units_down(amount: Fraction) -> int:
+    """A limit in ledger units, rounded down."""
+    return amount.numerator * UNIT.denominator // amount.denominator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one step, or a sequence of steps, costs under one neighbouring relation."""
+
+    relation: Relation
+    rho: Fraction
+    delta: Fraction = Fraction(0)
+    epsilon: Fraction | None = None
+
+    def __add__(self, other: "Cost") -> "Cost":
+        if self.relation is not other.relation:
+            raise Unsupported(
+                "Costs under add-remove and under replace are never added; convert one of them first.",
+                left=str(self.relation),
+                right=str(other.relation),
+            )
+        pure = None if self.epsilon is None or other.epsilon is None else self.epsilon + other.epsilon
+        return Cost(
+            relation=self.relation, rho=self.rho + other.rho, delta=self.delta + other.delta, epsilon=pure
+        )
+
+    def fits(self, limit: "Cost") -> bool:
+        """Whether each amount is within the limit's (the pure sum only where both have one)."""
+        return self.relation is limit.relation and self.rho <= limit.rho and self.delta <= limit.delta
+
+    def to_dict(self) -> dict[str, object]:
+        """For documents: exact text."""
+        return {
+            "relation": str(self.relation),
+            "rho": plain(self.rho),
+            "delta": plain(self.delta),
+            "epsilon": None if self.epsilon is None else plain(self.epsilon),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, object]) -> "Cost":
+        """The inverse of `to_dict`."""
+        pure = document.get("epsilon")
+        return cls(
+            relation=Relation(str(document["relation"])),
+            rho=Fraction(str(document["rho"])),
+            delta=Fraction(str(document["delta"])),
+            epsilon=None if pure is None else Fraction(str(pure)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a request may spend under its own definition."""
+
+    definition: str
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "rho"):
+            amount = getattr(self, name)
+            if amount is not None and not 0 < amount <= MOST_EPSILON:
+                raise ParameterError(
+                    f"{name} must be greater than 0 and at most {MOST_EPSILON}; received {plain(amount)}.",
+                    name=name,
+                )
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise ParameterError(f"delta must lie strictly between 0 and 1; received {plain(self.delta)}.")
+
+    @classmethod
+    def of(
+        cls, definition: str, *, epsilon: object = None, delta: object = None, rho: object = None
+    ) -> "Budget":
+        """From what a caller wrote."""
+        return cls(
+            definition=definition,
+            epsilon=None if epsilon is None else rational(epsilon, "epsilon"),
+            delta=None if delta is None else rational(delta, "delta"),
+            rho=None if rho is None else rational(rho, "rho"),
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """For documents."""
+        amounts = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {"definition": self.definition} | {k: plain(v) for k, v in amounts.items() if v is not None}

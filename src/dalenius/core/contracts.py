@@ -1,0 +1,151 @@
+"""The protocols on one page. To extend is to satisfy one of these, not to inherit.
+
+Source       fetches exact aggregates over a declared domain, sealed
+Statistic    an exact function of microdata: what it needs, and its sensitivity
+Mechanism    an integer noise law with its privacy at a sensitivity
+Measurement  one private step: needs, profile of the *whole* step, draw, run, law, evidence
+Definition   which neighbours count, and what a sequence of profiles costs
+Adjustment   releases to release, without data
+Estimator    plans before, infers after, never meets data
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.domain import Domain
+from dalenius.core.estimate import Estimate
+from dalenius.core.evidence import Evidence
+from dalenius.core.law import IntArray, IntegerLaw, Law
+from dalenius.core.neighbours import Neighbours, Relation, Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, TableQuery, ValuesQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, Outcome, Release
+from dalenius.core.sealed import Sealed
+from dalenius.core.sensitivity import Sensitivity
+
+
+class Source(Protocol):
+    """Microdata behind an engine. Content never raises: odd values follow the declared rules."""
+
+    domain: Domain
+
+    def table(self, query: TableQuery) -> Sealed[IntArray]:
+        """One exact aggregate per cell, flat, every declared cell in declared order."""
+
+    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
+        """Sorted values of one numeric variable, in steps."""
+
+    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
+        """Batches of coded rows after the declared rules; -1 (or the sentinel of a number) where dropped."""
+
+    def fingerprint(self, key: bytes) -> str:
+        """Keyed digest of the content; changes whenever the content does, and is never published."""
+
+    def judge(self) -> Mapping[str, Any]:
+        """Report on the content against the declaration, for the custodian's eyes at registration."""
+
+
+@runtime_checkable
+class Mechanism(IntegerLaw, Protocol):
+    """An additive integer law with its privacy. `family` runs from the most noise to the least."""
+
+    evidence: ClassVar[Evidence]
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """Privacy of adding this noise, independently, to answers of the given sensitivity."""
+
+    @classmethod
+    def family(cls, size: Fraction, budget: Budget) -> "Mechanism":
+        """Member at `size` (a loss never falls as size grows); other parameters come from the budget."""
+
+    @classmethod
+    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """Sizes that a closed form suggests; calibration checks them and never trusts them."""
+
+
+class Statistic(Protocol):
+    """An exact function of microdata."""
+
+    query: Query
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """How far the answers move between neighbours, on the released integer grid."""
+
+
+class Measurement(Protocol):
+    """One private step, priced as a whole."""
+
+    name: str
+    law: Law
+    evidence: Evidence
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """Exact aggregates to fetch."""
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Privacy of the whole step."""
+
+    def draw(self, rng: RandomSource) -> Any:
+        """Noise that can be drawn before data are read; None if there is none."""
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """The private answer. Must not raise for any content of the data."""
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The outcome as a released block; None for no reply."""
+
+
+class Plan(Protocol):
+    """A procedure: yields measurements, receives outcomes, returns nothing. Later steps may depend on answers."""
+
+    reservation: Cost
+    definition: str
+
+    def steps(self) -> Generator[Measurement, Outcome, None]:
+        """Run by the gate, step by step."""
+
+
+class Definition(Protocol):
+    """A privacy definition: what a sequence of steps costs under it."""
+
+    name: ClassVar[str]
+    scope: ClassVar[Scope]
+    amounts: ClassVar[tuple[str, ...]]
+    evidence: ClassVar[Evidence]
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence stays within the budget under this definition."""
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """What the master account is charged for the sequence."""
+
+    def sentence(self, budget: Budget) -> str:
+        """The guarantee in plain words."""
+
+
+class Adjustment(Protocol):
+    """Releases to release, without data; recorded in the result."""
+
+    name: ClassVar[str]
+
+    def __call__(self, release: Release) -> Release:
+        """A new release with adjusted tables; the measured blocks stay."""
+
+
+class Estimator(Protocol):
+    """Plans before, infers after; never meets data."""
+
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
+        """The measurements it needs."""
+
+    def infer(self, release: Release) -> Estimate:
+        """What they mean."""
+
+
+FloatLike = float | np.floating[Any]

@@ -1,0 +1,270 @@
+"""What the data may hold, as declared by the custodian: variables, categories, bounds, hierarchies, cells.
+
+Nothing here is ever read from confidential rows. A table's cells come from declared categories, so that an empty
+cell is a cell like any other; only a declared structural zero is not perturbed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from dalenius.core.neighbours import Neighbours
+from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
+
+MOST_CELLS = 50_000_000
+DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Categories:
+    """Declared categories in declared order.
+
+    `missing` and `unseen` say what becomes of NULLs and of values that were not declared: a declared category,
+    or "drop".
+    """
+
+    labels: tuple[str, ...]
+    missing: str = DROP
+    unseen: str = DROP
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            raise DocumentError("A list of categories must not be empty.")
+        seen: set[str] = set()
+        for label in self.labels:
+            if label in seen:
+                raise DocumentError(f"The category {label!r} is declared twice.", received=label)
+            seen.add(label)
+        for rule in (self.missing, self.unseen):
+            if rule != DROP and rule not in seen:
+                raise UnknownName.among("category", rule, [*self.labels, DROP])
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def code(self, label: str) -> int:
+        """Position of a declared label."""
+        try:
+            return self.labels.index(label)
+        except ValueError:
+            raise UnknownName.among("category", label, self.labels) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Declared range of a numeric variable, on a declared grid.
+
+    A value x is read as the integer round-half-even(x / step), after clamping (or dropping) what lies outside.
+    `missing` is "drop" or a number inside the bounds.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    step: Fraction = Fraction(1)
+    missing: str = DROP
+    outside: str = "clamp"
+
+    def __post_init__(self) -> None:
+        if self.step <= 0:
+            raise ParameterError(f"step must be positive; received {self.step}.")
+        if self.lower > self.upper:
+            raise ParameterError(f"bounds must be [lower, upper]; received [{self.lower}, {self.upper}].")
+        if (self.lower / self.step).denominator != 1 or (self.upper / self.step).denominator != 1:
+            raise ParameterError("bounds must be whole multiples of step")
+        if max(abs(self.lower), abs(self.upper)) / self.step > 2**52:
+            raise TooLarge("bounds divided by step must stay below 2^52")
+        if self.outside not in ("clamp", DROP):
+            raise DocumentError(f"outside must be 'clamp' or 'drop'; received {self.outside!r}.")
+        if self.missing != DROP:
+            value = Fraction(self.missing)
+            if not self.lower <= value <= self.upper:
+                raise ParameterError("the value for missing must lie inside the bounds")
+
+    @property
+    def low(self) -> int:
+        """Lower bound in steps."""
+        return int(self.lower / self.step)
+
+    @property
+    def high(self) -> int:
+        """Upper bound in steps."""
+        return int(self.upper / self.step)
+
+    @property
+    def missing_code(self) -> int | None:
+        """What a missing value becomes, in steps; None if it is dropped."""
+        return None if self.missing == DROP else round(Fraction(self.missing) / self.step)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchy:
+    """A declared grouping: each category belongs to exactly one group of each level."""
+
+    level: str
+    groups: tuple[str, ...]
+    parent: tuple[int, ...]
+
+    @classmethod
+    def of(cls, level: str, groups: Mapping[str, tuple[str, ...]], categories: Categories) -> "Hierarchy":
+        """From a mapping of group to member categories, which must cover every category once."""
+        parent = [-1] * len(categories)
+        for index, (group, members) in enumerate(groups.items()):
+            for member in members:
+                code = categories.code(member)
+                if parent[code] != -1:
+                    raise DocumentError(f"{member!r} is in two groups of {level!r}; {group!r} is the second.")
+                parent[code] = index
+        if -1 in parent:
+            lost = categories.labels[parent.index(-1)]
+            raise DocumentError(f"The level {level!r} does not say where {lost!r} belongs.")
+        return cls(level=level, groups=tuple(groups), parent=tuple(parent))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One column, categorical or numeric."""
+
+    name: str
+    domain: Categories | Bounds
+    label: str = ""
+    column: str = ""
+    unit: str = ""
+    hierarchies: tuple[Hierarchy, ...] = ()
+    is_confirmed: bool = True
+    is_sensitive: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it has bounds instead of categories."""
+        return isinstance(self.domain, Bounds)
+
+    @property
+    def categories(self) -> Categories:
+        """Its categories, or a refusal for a numeric variable."""
+        if isinstance(self.domain, Bounds):
+            raise ParameterError(f"{self.name!r} is numeric; give cuts to use it as a classification.")
+        return self.domain
+
+    @property
+    def bounds(self) -> Bounds:
+        """Its bounds, or a refusal for a categorical variable."""
+        if isinstance(self.domain, Categories):
+            raise ParameterError(f"{self.name!r} has categories; a total or mean needs a numeric variable.")
+        return self.domain
+
+    @property
+    def source_column(self) -> str:
+        """Name of the column in the file."""
+        return self.column or self.name
+
+    def hierarchy(self, level: str) -> Hierarchy:
+        """A declared level by name."""
+        for candidate in self.hierarchies:
+            if candidate.level == level:
+                return candidate
+        raise UnknownName.among(f"level of {self.name!r}", level, [h.level for h in self.hierarchies])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A classification of the units: declared labels, and how a variable's values map to them.
+
+    For categories, `codes[c]` is the label index of category c, or -1 if rows with it are outside the table. For a
+    numeric variable `cuts` (in steps) delimit the labels: cuts[j] <= x < cuts[j + 1].
+    """
+
+    variable: str
+    labels: tuple[str, ...]
+    codes: tuple[int, ...] = ()
+    cuts: tuple[int, ...] = ()
+    level: str = ""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def name(self) -> str:
+        """Column name in a published table."""
+        return f"{self.variable}.{self.level}" if self.level else self.variable
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no declared value of the variable falls outside the labels."""
+        return bool(self.codes) and -1 not in self.codes
+
+
+@dataclass(frozen=True)
+class CellSpace:
+    """All cells of a table, in declared order (the last axis runs fastest)."""
+
+    axes: tuple[Axis, ...]
+    structural_zeros: frozenset[tuple[int, ...]] = field(default=frozenset())
+
+    def __post_init__(self) -> None:
+        if self.size > MOST_CELLS:
+            raise TooLarge(
+                f"The table would have {self.size:,} cells; at most {MOST_CELLS:,} are served. Use fewer variables,"
+                " coarser levels, or margins instead of the full cross.",
+                received=self.size,
+                limit=MOST_CELLS,
+            )
+        names = [axis.name for axis in self.axes]
+        if len({axis.variable for axis in self.axes}) != len(names):
+            raise ParameterError("A variable can stand on one axis of a table only.", received=names)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels on each axis."""
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of cells, structural zeros included."""
+        return prod(self.shape)
+
+    @cached_property
+    def structural_indices(self) -> tuple[int, ...]:
+        """Flat positions of the structural zeros."""
+        flat = []
+        for cell in self.structural_zeros:
+            index = 0
+            for position, width in zip(cell, self.shape, strict=True):
+                index = index * width + position
+            flat.append(index)
+        return tuple(sorted(flat))
+
+    def labels(self) -> list[tuple[str, ...]]:
+        """Labels of every cell in order; for small tables and documents."""
+        return list(product(*(axis.labels for axis in self.axes)))
+
+    def margin(self, names: tuple[str, ...]) -> "CellSpace":
+        """The space over some of the axes, in this space's order."""
+        for name in names:
+            if name not in {axis.name for axis in self.axes}:
+                raise UnknownName.among("axis", name, [axis.name for axis in self.axes])
+        return CellSpace(tuple(axis for axis in self.axes if axis.name in names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """Everything declared about a data set that the planner may know."""
+
+    name: str
+    population: str
+    version: str
+    variables: Mapping[str, Variable]
+    neighbours: Neighbours
+    unit_id: str | None = None
+    public_size: int | None = None
+    is_public: bool = False
+    structural_zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+
+    def variable(self, name: str) -> Variable:
+        """A declared variable, or a refusal that names the nearest."""
+        try:
+            return self.variables[name]
+        except KeyError:
+            raise UnknownName.among("variable", name, self.variables) from None

@@ -1,0 +1,40 @@
+"""How well a privacy claim is supported.
+
+`proved` and `enumerated` claims are on by default. `audited` and `search` are off unless a policy opens them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """From strongest to weakest."""
+
+    PROVED = "proved"
+    ENUMERATED = "enumerated"
+    COMPUTATIONAL = "computational"
+    AUDITED = "audited"
+    SEARCH = "search"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The support of one claim, with the places where it is argued."""
+
+    level: Level
+    references: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the claim may be used without the policy's consent."""
+        return self.level in (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
+
+    def to_dict(self) -> dict[str, object]:
+        """For documents."""
+        return {
+            "level": str(self.level),
+            "references": list(self.references),
+            "assumptions": list(self.assumptions),
+        }

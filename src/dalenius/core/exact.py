@@ -1,0 +1,180 @@
+"""Enclosures of exponentials and logarithms of rationals, in integers.
+
+Every number that bounds privacy, and every entry of a sampler's table, passes through here. An enclosure at
+`bits` bits of a real y >= 0 is a pair of integers (lower, upper) with lower <= 2**bits * y <= upper.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+from math import inf, isfinite, isqrt, nextafter
+
+from dalenius.errors import ParameterError
+
+Enclosure = tuple[int, int]
+_GUARD = 32
+
+
+def rational(value: object, name: str = "value") -> Fraction:
+    """The exact rational a caller means; decimal text and floats are read as the decimals they print as.
+
+    >>> rational(0.1), rational("1/3"), rational("1e-6")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000))
+    """
+    if isinstance(value, bool) or value is None:
+        raise ParameterError(f"{name} must be a number; received {value!r}.", name=name)
+    try:
+        if isinstance(value, float):
+            if not isfinite(value):
+                raise ParameterError(f"{name} must be finite; received {value!r}.", name=name)
+            return Fraction(repr(value))
+        if isinstance(value, Fraction | int):
+            return Fraction(value)
+        if isinstance(value, str) and len(value) <= 200 and abs(_exponent(value)) <= 400:
+            return Fraction(value)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        pass
+    raise ParameterError(f"{name} must be a number such as 0.5 or 1/3; received {value!r:.80}.", name=name)
+
+
+def _exponent(text: str) -> int:
+    mantissa, _, exponent = text.lower().partition("e")
+    return int(exponent) if exponent and mantissa else 0
+
+
+def exp_enclosure(x: Fraction, bits: int) -> Enclosure:
+    """Enclose 2**bits * exp(x) for a rational x of either sign."""
+    return _exp_enclosure(x.numerator, x.denominator, bits)
+
+
+@lru_cache(maxsize=4096)
+def _exp_enclosure(p: int, q: int, bits: int) -> Enclosure:
+    if p == 0:
+        return (1 << bits, 1 << bits)
+    if p > 0:
+        # exp(x) = 1 / exp(-x); the extra bits keep the relative error of the reciprocal small.
+        extra = bits + 2 * (p // q * 3 // 2 + 2)
+        low, high = _exp_enclosure(-p, q, extra)
+        top = 1 << (bits + extra)
+        return (top // high, -(-top // max(low, 1)))
+    halvings = max(0, (-p // q).bit_length() + 1) + 8 if -p >= q else 8
+    work = bits + _GUARD + 2 * halvings
+    low, high = _exp_small(-p, q << halvings, work)
+    for _ in range(halvings):
+        low = (low * low) >> work
+        high = -((-high * high) >> work)
+    shift = work - bits
+    return (low >> shift, -(-high >> shift))
+
+
+def _exp_small(p: int, q: int, bits: int) -> Enclosure:
+    """Enclose 2**bits * exp(-p/q) for 0 < p/q <= 2**-8 by the alternating series."""
+    one = 1 << bits
+    term_low, term_high = one, one
+    low = high = one
+    k = 0
+    while term_high > 1:
+        k += 1
+        term_low = (term_low * p) // (q * k)
+        term_high = -(-(term_high * p) // (q * k))
+        if k % 2:
+            low, high = low - term_high, high - term_low
+        else:
+            low, high = low + term_low, high + term_high
+    # The terms fall in size and alternate: the rest of the series is smaller than the last term.
+    return (max(low - term_high - 1, 0), high + term_high + 1)
+
+
+def exp_upper(x: Fraction, bits: int = 96) -> Fraction:
+    """A rational that is at least exp(x)."""
+    return Fraction(exp_enclosure(x, bits)[1], 1 << bits)
+
+
+def exp_lower(x: Fraction, bits: int = 96) -> Fraction:
+    """A rational that is at most exp(x)."""
+    return Fraction(exp_enclosure(x, bits)[0], 1 << bits)
+
+
+def log_upper(y: Fraction, bits: int = 64) -> Fraction:
+    """A rational r >= log(y), for y > 0, with r - log(y) of the order 2**-bits."""
+    return _log_bound(y, bits, upper=True)
+
+
+def log_lower(y: Fraction, bits: int = 64) -> Fraction:
+    """A rational r <= log(y), for y > 0, with log(y) - r of the order 2**-bits."""
+    return _log_bound(y, bits, upper=False)
+
+
+def _log_bound(y: Fraction, bits: int, *, upper: bool) -> Fraction:
+    if y <= 0:
+        raise ParameterError("a logarithm needs a positive number")
+    low = high = Fraction(0)
+    step = Fraction(1)
+    while exp_lower(high) < y:
+        high += step
+        step *= 2
+    step = Fraction(1)
+    while exp_upper(low) > y:
+        low -= step
+        step *= 2
+    work = bits + 32 + 2 * max(y.numerator.bit_length(), y.denominator.bit_length())
+    width = Fraction(1, 1 << bits)
+    while high - low > width:
+        middle = (low + high) / 2
+        if exp_upper(middle, work) <= y:
+            low = middle
+        elif exp_lower(middle, work) >= y:
+            high = middle
+        else:
+            break
+    return high if upper else low
+
+
+def sqrt_upper(y: Fraction, bits: int = 64) -> Fraction:
+    """A rational that is at least sqrt(y), y >= 0."""
+    scaled = -(-(y.numerator << (2 * bits)) // y.denominator)
+    root = isqrt(scaled)
+    return Fraction(root if root * root == scaled else root + 1, 1 << bits)
+
+
+def round_up(x: Fraction, denominator: int) -> Fraction:
+    """The smallest multiple of 1/denominator that is at least x."""
+    return Fraction(-(-x.numerator * denominator // x.denominator), denominator)
+
+
+def round_down(x: Fraction, denominator: int) -> Fraction:
+    """The largest multiple of 1/denominator that is at most x."""
+    return Fraction(x.numerator * denominator // x.denominator, denominator)
+
+
+def float_upper(x: Fraction) -> float:
+    """The smallest float that is at least x."""
+    value = float(x)
+    return value if Fraction(value) >= x else nextafter(value, inf)
+
+
+def float_lower(x: Fraction) -> float:
+    """The largest float that is at most x."""
+    value = float(x)
+    return value if Fraction(value) <= x else nextafter(value, -inf)
+
+
+def plain(x: Fraction) -> str:
+    """Canonical text of a rational: an integer, a finite decimal, or numerator/denominator.
+
+    >>> plain(Fraction(1, 2)), plain(Fraction(1, 3)), plain(Fraction(7))
+    ('0.5', '1/3', '7')
+    """
+    if x.denominator == 1:
+        return str(x.numerator)
+    twos = fives = 0
+    rest = x.denominator
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places > 18:
+        return f"{x.numerator}/{x.denominator}"
+    digits = str(abs(x.numerator) * 10**places // x.denominator).rjust(places + 1, "0")
+    sign = "-" if x < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"

@@ -1,0 +1,55 @@
+"""Which data sets count as neighbours: the unit, the relation, and where the promise is made."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dalenius.errors import ParameterError
+
+
+class Relation(StrEnum):
+    """How two neighbouring data sets differ."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+class Scope(StrEnum):
+    """Which pairs of data sets the promise is made for."""
+
+    EVERYWHERE = "everywhere"
+    AT_THE_DATA = "at the data"
+    WITHIN_THE_DATA = "within the data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """One unit (a row, or a person with up to `max_rows` rows) is added, removed or replaced."""
+
+    relation: Relation = Relation.ADD_REMOVE
+    unit: str = "row"
+    max_rows: int = 1
+    scope: Scope = Scope.EVERYWHERE
+
+    def __post_init__(self) -> None:
+        if self.max_rows < 1:
+            raise ParameterError(f"max_rows must be at least 1; received {self.max_rows}.")
+
+    @property
+    def is_replace(self) -> bool:
+        """Whether one unit is replaced by another."""
+        return self.relation is Relation.REPLACE
+
+    def sentence(self) -> str:
+        """In plain words, for documents."""
+        who = "one row" if self.unit == "row" else f"one {self.unit}, with at most {self.max_rows} row(s),"
+        how = "is replaced by another" if self.is_replace else "is added or removed"
+        return f"Two data sets are neighbours if {who} {how}."
+
+    def to_dict(self) -> dict[str, object]:
+        """For documents."""
+        return {
+            "relation": str(self.relation),
+            "unit": self.unit,
+            "max_rows": self.max_rows,
+            "scope": str(self.scope),
+        }

@@ -1,0 +1,42 @@
+"""Plans: what will be measured, reserved at its worst case before any data are read."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.contracts import Measurement
+from dalenius.core.evidence import Evidence
+from dalenius.core.law import Law
+from dalenius.core.release import Block, Outcome, Table
+
+Assemble = Callable[[tuple[Block, ...]], tuple[Table, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePlan:
+    """A fixed list of measurements, and the public map from what was measured to what is shown.
+
+    The common plan. `preview` holds what is known before any data are read: cells, expected error, strategy.
+    """
+
+    measurements: tuple[Measurement, ...]
+    assemble: Assemble
+    law: Law
+    reservation: Cost
+    budget: Budget
+    mechanism: str
+    strategy: str
+    evidence: Evidence
+    preview: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def definition(self) -> str:
+        """Name of the definition under which the plan was priced."""
+        return self.budget.definition
+
+    def steps(self) -> Generator[Measurement, Outcome, None]:
+        """The measurements in order, whatever the answers."""
+        for measurement in self.measurements:
+            yield measurement

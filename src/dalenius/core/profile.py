@@ -1,0 +1,91 @@
+"""The privacy of one whole step, in every view in which it is known.
+
+Mechanisms and definitions meet only here. A mechanism states the views it knows; a definition reads the view it
+needs. A view that is missing is derived, and a derived view may only over-report.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dalenius.core import conversions
+from dalenius.core.budget import Cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import IntegerLaw
+from dalenius.core.neighbours import Relation
+from dalenius.errors import Unsupported
+
+PROVED = Evidence(level=Level.PROVED)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One cell's noise seen at an integer distance: the pair (noise, noise + size), `times` over."""
+
+    law: IntegerLaw
+    size: int
+    times: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyProfile:
+    """What a step gives away under one relation.
+
+    epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure
+    rho, rho_delta   a delta-approximate rho-zCDP statement
+    curve            delta(epsilon) at any epsilon, exact or rounded up
+    renyi_curve      Renyi divergence at an order > 1, rounded up
+    shifts           the step as a product of shifted noises, one product for each worst-case pattern of change;
+                     the material of loss distributions
+    """
+
+    relation: Relation
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    rho_delta: Fraction = Fraction(0)
+    curve: Callable[[Fraction], Fraction] | None = None
+    renyi_curve: Callable[[Fraction], Fraction] | None = None
+    shifts: tuple[tuple[Shift, ...], ...] = ()
+    evidence: Evidence = field(default=PROVED)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the loss is bounded with certainty."""
+        return self.epsilon is not None and self.delta == 0
+
+    def zero_concentrated(self) -> tuple[Fraction, Fraction]:
+        """(rho, delta): the stated pair, or the tight conversion of the (epsilon, delta) statement."""
+        if self.rho is not None:
+            return self.rho, self.rho_delta
+        if self.epsilon is not None:
+            return conversions.pure_to_rho(self.epsilon), self.delta
+        raise Unsupported("This step has no zero-concentrated statement, so the ledger cannot carry it.")
+
+    def delta_at(self, epsilon: Fraction) -> Fraction:
+        """Smallest delta known to hold at this epsilon; never too small."""
+        bounds = [Fraction(1)]
+        if self.curve is not None:
+            bounds.append(self.curve(epsilon))
+        else:
+            if self.epsilon is not None:
+                bounds.append(self.delta + conversions.pure_to_delta(self.epsilon, epsilon))
+            if self.rho is not None:
+                bounds.append(self.rho_delta + conversions.rho_to_delta(self.rho, epsilon))
+        return min(bounds)
+
+    def renyi(self, order: Fraction) -> Fraction:
+        """Renyi divergence of the given order, at most order * rho; only for steps without a failure probability."""
+        if self.renyi_curve is not None:
+            return self.renyi_curve(order)
+        rho, failure = self.zero_concentrated()
+        if failure:
+            raise Unsupported("A Renyi divergence is infinite where the loss can be infinite.")
+        return order * rho
+
+    def cost(self) -> Cost:
+        """What the master account is charged."""
+        rho, failure = self.zero_concentrated()
+        return Cost(
+            relation=self.relation, rho=rho, delta=failure, epsilon=self.epsilon if self.is_pure else None
+        )

@@ -1,0 +1,43 @@
+"""Extensions are found, never listed: one public object per module of an extension package.
+
+The module's name is the extension's name; its public object is the first name in `__all__`.
+"""
+
+import importlib
+import pkgutil
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from dalenius.errors import UnknownName
+
+PACKAGES = (
+    "statistics",
+    "mechanisms",
+    "definitions",
+    "measurements",
+    "engines",
+    "estimators",
+    "postprocess",
+    "publish",
+)
+
+
+@cache
+def names(package: str) -> tuple[str, ...]:
+    """Names of the extensions in a package, without importing them."""
+    root = importlib.import_module(f"dalenius.{package}")
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not m.name.startswith("_")))
+
+
+def get(package: str, name: str) -> Any:
+    """The public object of one extension."""
+    if name not in names(package):
+        raise UnknownName.among(package.removesuffix("s"), name, names(package))
+    module = importlib.import_module(f"dalenius.{package}.{name}")
+    return getattr(module, module.__all__[0])
+
+
+def every(package: str) -> MappingProxyType[str, Any]:
+    """All extensions of a package, by name."""
+    return MappingProxyType({name: get(package, name) for name in names(package)})

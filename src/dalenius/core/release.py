@@ -1,0 +1,169 @@
+"""What came out: measured values with their law, what is shown of them, and where they come from.
+
+A `Block` is a measurement's output on the integer grid, unbiased and signed, never edited. A `Table` is what a
+reader sees: a linear map of blocks (often the identity), with the variance of each cell. Adjustments (clipping,
+rounding, reconciling) make new tables and are recorded; the blocks stay.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
+from dalenius.errors import NotPublic, RequestError, UnknownName
+
+FORMAT = "dalenius-release/1"
+
+
+class Status(StrEnum):
+    """Life of a release; each change is a ledger line, and none gives budget back."""
+
+    DRAFT = "draft"
+    EMBARGOED = "embargoed"
+    PUBLISHED = "published"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class NoReply:
+    """An outcome like any other: charged and published."""
+
+    reason: str = "no reply"
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A measurement's output on the integer grid."""
+
+    values: IntArray
+
+
+Outcome = Value | NoReply
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Block:
+    """One measured array with its public law. `role` tells the joint law what it is (for example "margin")."""
+
+    name: str
+    space: CellSpace
+    values: IntArray
+    law: Law
+    role: str = "table"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table:
+    """What a reader sees: values in the unit of the data, and the variance of the noise in each cell."""
+
+    name: str
+    space: CellSpace
+    values: FloatArray
+    variance: FloatArray
+    measure: str = "count"
+    is_unbiased: bool = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels on each axis."""
+        return self.space.shape
+
+    @property
+    def std_error(self) -> FloatArray:
+        """Standard error of each cell from the noise alone; NaN where it is withheld."""
+        return np.sqrt(self.variance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What a reader must know to cite and to judge a release. Nothing about the file is in it."""
+
+    dataset: str
+    population: str
+    version: str
+    definition: str
+    budget: Mapping[str, str]
+    neighbours: Mapping[str, Any]
+    cost: Mapping[str, Any]
+    mechanism: str
+    strategy: str
+    evidence: Mapping[str, Any]
+    software: str
+    request: Mapping[str, Any]
+    digest: str
+    ledger_entry: str = ""
+    ledger_head: str = ""
+    guarantee: str = ""
+    warnings: tuple[str, ...] = ()
+    is_tainted: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Release:
+    """Measured blocks, shown tables, the law that ties them, adjustments made, and provenance."""
+
+    blocks: tuple[Block, ...]
+    tables: tuple[Table, ...]
+    law: Law
+    provenance: Provenance
+    adjustments: tuple[Mapping[str, Any], ...] = ()
+    status: Status = Status.DRAFT
+
+    @property
+    def table(self) -> Table:
+        """The first (often the only) shown table."""
+        if not self.tables:
+            raise RequestError("This release has no table: the outcome was 'no reply'.")
+        return self.tables[0]
+
+    @property
+    def values(self) -> FloatArray:
+        """Shown values of the first table, in its shape."""
+        return self.table.values.reshape(self.table.shape)
+
+    def find(self, *names: str) -> Table:
+        """The shown table over exactly these axes, in any order."""
+        for table in self.tables:
+            if {axis.name for axis in table.space.axes} == set(names):
+                return table
+        available = [" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables]
+        raise UnknownName.among("table", " x ".join(names), available)
+
+    def block_for(self, table: Table) -> Block:
+        """The measured block that a table shows unchanged; a refusal if it is a map of several."""
+        for block in self.blocks:
+            if block.name == table.name and isinstance(self.law, Additive | type(block.law)):
+                return block
+        raise NotPublic("This table is a combination of several measurements; ask for its joint law.")
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether shown cells combine several measured blocks."""
+        return isinstance(self.law, Joint)
+
+    def with_(self, **changes: Any) -> "Release":
+        """A variant of this release."""
+        return replace(self, **changes)
+
+
+def total_axis() -> CellSpace:
+    """The space of a single cell: the grand total."""
+    return CellSpace(())
+
+
+def labels_of(space: CellSpace) -> list[dict[str, object]]:
+    """Axes as documents carry them."""
+    return [
+        {"name": a.name, "variable": a.variable, "labels": list(a.labels), "level": a.level}
+        for a in space.axes
+    ]
+
+
+def public_axis(axis: Axis) -> Axis:
+    """An axis as readers may rebuild it from a document: names and labels only."""
+    return Axis(variable=axis.variable, labels=axis.labels, level=axis.level)

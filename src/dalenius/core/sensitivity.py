@@ -1,0 +1,82 @@
+"""How far the exact answers of a whole request can move between neighbours.
+
+`patterns` lists the extreme ways in which single cells can move: each is a tuple of absolute integer shifts of
+the cells that change, and every possible move is dominated by one of them (cell by cell, after relabelling).
+Exact losses of finite-support noise are computed from patterns; the norms are enough for everything else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dalenius.errors import ParameterError
+
+_MOST_PATTERNS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """Norms of the largest change; `l2_squared` keeps the Euclidean one rational."""
+
+    l0: int
+    l1: Fraction
+    l2_squared: Fraction
+    linf: Fraction
+    patterns: tuple[tuple[int, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.l0 < 0 or min(self.l1, self.l2_squared, self.linf) < 0:
+            raise ParameterError("a sensitivity is never negative")
+
+    @classmethod
+    def of_patterns(cls, patterns: tuple[tuple[int, ...], ...]) -> "Sensitivity":
+        """From an exhaustive list of extreme moves."""
+        moves = tuple(tuple(sorted((abs(s) for s in p if s), reverse=True)) for p in patterns)
+        moves = tuple(sorted(set(moves)))
+        return cls(
+            l0=max((len(p) for p in moves), default=0),
+            l1=Fraction(max((sum(p) for p in moves), default=0)),
+            l2_squared=Fraction(max((sum(s * s for s in p) for p in moves), default=0)),
+            linf=Fraction(max((max(p) for p in moves if p), default=0)),
+            patterns=moves,
+        )
+
+    def beside(self, other: "Sensitivity") -> "Sensitivity":
+        """Both answers are released: the unit moves both, so the changes stand side by side."""
+        patterns = None
+        if self.patterns is not None and other.patterns is not None:
+            if len(self.patterns) * len(other.patterns) <= _MOST_PATTERNS:
+                mixed = {tuple(sorted(p + q, reverse=True)) for p in self.patterns for q in other.patterns}
+                patterns = tuple(sorted(mixed))
+        return Sensitivity(
+            l0=self.l0 + other.l0,
+            l1=self.l1 + other.l1,
+            l2_squared=self.l2_squared + other.l2_squared,
+            linf=max(self.linf, other.linf),
+            patterns=patterns,
+        )
+
+    def times(self, factor: int) -> "Sensitivity":
+        """The same answers on a grid `factor` times finer."""
+        patterns = self.patterns and tuple(tuple(s * factor for s in p) for p in self.patterns)
+        return Sensitivity(
+            l0=self.l0,
+            l1=self.l1 * factor,
+            l2_squared=self.l2_squared * factor * factor,
+            linf=self.linf * factor,
+            patterns=patterns,
+        )
+
+
+def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    """The ways in which `total` rows of a person can fall into cells, largest first.
+
+    >>> list(partitions(3))
+    [(3,), (2, 1), (1, 1, 1)]
+    """
+    if total == 0:
+        yield ()
+        return
+    for first in range(min(total, largest or total), 0, -1):
+        for rest in partitions(total - first, first):
+            yield (first, *rest)

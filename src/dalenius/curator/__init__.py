@@ -1,0 +1,1 @@
+"""The only place where data and noise meet."""

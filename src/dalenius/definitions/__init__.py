@@ -1,0 +1,1 @@
+"""Privacy definitions, one file each."""

@@ -1,0 +1,1 @@
+"""Microdata sources, one file each."""

@@ -1,0 +1,1 @@
+"""Plan before, infer after; one file each."""

@@ -1,0 +1,1 @@
+"""What a release means, without data."""

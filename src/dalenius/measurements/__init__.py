@@ -1,0 +1,1 @@
+"""Private steps, one file each."""

@@ -1,0 +1,1 @@
+"""Additive integer laws, one file each."""

@@ -1,0 +1,1 @@
+"""Releases to release, without data; one file each."""

@@ -1,0 +1,1 @@
+"""Documents made from releases; one file each."""

@@ -1,0 +1,1 @@
+"""What may be asked, as versioned documents."""

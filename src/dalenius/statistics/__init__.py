@@ -1,0 +1,1 @@
+"""Exact functions of microdata, with their sensitivity."""

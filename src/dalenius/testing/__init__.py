@@ -1,0 +1,1 @@
+"""Kits, strategies and toy data."""
