@@ -44,10 +44,10 @@ class Sensitivity:
     def beside(self, other: "Sensitivity") -> "Sensitivity":
         """Both answers are released: the unit moves both, so the changes stand side by side."""
         patterns = None
-        if self.patterns is not None and other.patterns is not None:
-            if len(self.patterns) * len(other.patterns) <= _MOST_PATTERNS:
-                mixed = {tuple(sorted(p + q, reverse=True)) for p in self.patterns for q in other.patterns}
-                patterns = tuple(sorted(mixed))
+        both = (self.patterns, other.patterns)
+        if both[0] is not None and both[1] is not None and len(both[0]) * len(both[1]) <= _MOST_PATTERNS:
+            mixed = {tuple(sorted(p + q, reverse=True)) for p in both[0] for q in both[1]}
+            patterns = tuple(sorted(mixed))
         return Sensitivity(
             l0=self.l0 + other.l0,
             l1=self.l1 + other.l1,
