@@ -1,0 +1,64 @@
+"""`dalenius reproduce`: a paper's table or figure beside our own numbers."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.errors import UnknownName
+
+
+def reproduce(
+    items: Annotated[list[str] | None, typer.Argument(help="Items such as ft.table2; none for all.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw figures into this directory.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="The published number of repetitions.")] = False,
+    names: Annotated[bool, typer.Option("--list", help="List the items and stop.")] = False,
+) -> None:
+    """Recompute a paper's table or figure and print each number beside the printed one, with a verdict."""
+    from dalenius.reproduce import items as registry
+
+    known = registry.items()
+    if names:
+        typer.echo("\n".join(known))
+        return
+    wanted = list(items or known)
+    for name in wanted:
+        if name not in known:
+            raise UnknownName.among("item", name, known)
+    results = [{"item": name, "rows": [row.to_dict() for row in registry.run(name, full)]} for name in wanted]
+    drawn = {}
+    if plot is not None:
+        plot.mkdir(parents=True, exist_ok=True)
+        available = registry.plots()
+        drawn = {name: available[name](plot, full) for name in wanted if name in available}
+    if json:
+        typer.echo(json_module.dumps(results[0] if items and len(results) == 1 else results, indent=1))
+        return
+    _show(results)
+    for name, path in drawn.items():
+        typer.echo(f"{name}: drawn in {path}")
+
+
+def _show(results: list[dict[str, object]]) -> None:
+    """One table for each item."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for result in results:
+        rows = result["rows"]
+        assert isinstance(rows, list)
+        table = Table(title=str(result["item"]), title_justify="left")
+        for heading in ("name", "paper", "ours", "corrected", "verdict"):
+            table.add_column(heading, justify="left" if heading in ("name", "verdict") else "right")
+        for row in rows:
+            table.add_row(*(_text(row[key]) for key in ("name", "paper", "ours", "corrected", "verdict")))
+        console.print(table)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
