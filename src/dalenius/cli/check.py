@@ -1,0 +1,28 @@
+"""`dalenius check DOC`: read a document as strictly as a release would, without touching data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli.plan import AsJson
+
+
+def check(
+    document: Annotated[Path, typer.Argument(help="Dataset, request or policy document.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Check a document: its kind, its keys, its names. Nothing is read but the document."""
+    from dalenius.cli.output import console, emit
+    from dalenius.spec import load
+
+    found = load.any_document(document)
+    kind = type(found).__name__.removesuffix("Document").lower()
+    facts: dict[str, object] = {"document": kind, "valid": True}
+    if kind == "dataset":
+        domain = found.domain()
+        facts |= {"dataset": domain.name, "population": domain.population, "variables": len(domain.variables)}
+    if as_json:
+        emit(facts)
+    else:
+        console().print(f"[green]A valid {kind} document.[/]")

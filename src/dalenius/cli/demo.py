@@ -1,0 +1,77 @@
+"""`dalenius demo`: the US military 2010 full count, from microdata to a published, protected table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def demo(
+    directory: Annotated[Path, typer.Option("-o", "--output", help="Where the demo lives.")] = Path("dalenius-demo"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Release grade x branch x gender of 1.4 million persons at epsilon 1, and show how far off it is.
+
+    The data are public, so the demo may print the truth beside the release. A real custodian must not.
+    """
+    from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.curator.curator import Curator
+    from dalenius.demo import population
+    from dalenius.storage import save
+
+    with stages(quiet=as_json) as stage:
+        stage("expanding the shipped counts to persons")
+        population.materialise(directory)
+        dataset, request = directory / "dataset.toml", directory / "request.toml"
+        ledger = directory / "ledger.sqlite"
+        with Curator.open(dataset, ledger=ledger, policy=directory / "policy.toml") as curator:
+            stage("registering")
+            curator.register(by="demo custodian")
+            preview = curator.plan(request).preview
+            release = curator.release(request, stage=stage)
+    out = directory / "release"
+    save(release, out)
+    report = compare(release)
+    if as_json:
+        emit({"directory": str(directory), "preview": dict(preview), **report})
+        return
+    terminal = console()
+    print_release(release)
+    terminal.print(
+        f"\n[bold]How far off?[/] Largest error {report['largest_error']}, mean absolute error"
+        f" {report['mean_absolute_error']:.2f}; {report['covered']:.1%} of {report['cells']} cells lie inside their"
+        " 95 % interval."
+    )
+    terminal.print(
+        "[dim]This comparison reads the truth from the counts that ship with the demo, because they are public."
+        " A real custodian must not print it.[/]\n"
+    )
+    terminal.print(f"Written to [bold]{out}[/]: open table.html in a browser.")
+    terminal.print("Try next:")
+    for command in (
+        f"dalenius plan {request}",
+        f"dalenius release {request} --ledger {ledger} -o {out}    [dim]# the same request: free, the same bytes[/]",
+        f"dalenius infer independence {out} --rows branch --columns gender",
+        f"dalenius ledger show --ledger {ledger}",
+        "make serve    [dim]# the table builder in the browser[/]",
+    ):
+        terminal.print(f"  {command}")
+
+
+def compare(release: object) -> dict[str, object]:
+    """Released against public truth: errors and coverage, from the shipped counts."""
+    import numpy as np
+
+    from dalenius.core.release import Release
+    from dalenius.demo import population
+
+    assert isinstance(release, Release)
+    truth = population.truth(*(axis.variable for axis in release.table.space.axes))
+    lower, upper = release.interval(0.95)
+    error = np.abs(release.values - truth)
+    return {
+        "cells": int(truth.size),
+        "largest_error": int(error.max()),
+        "mean_absolute_error": float(error.mean()),
+        "covered": float(((lower <= truth) & (truth <= upper)).mean()),
+    }

@@ -1,0 +1,30 @@
+"""`dalenius describe DATA`: a first draft of a dataset document."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def describe(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file.", show_default=False)],
+    from_data: Annotated[
+        bool, typer.Option("--from-data", help="Read categories and bounds from rows; marked unconfirmed.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Draft a dataset document: names and types from the file, for you to complete and confirm."""
+    import tomllib
+
+    from dalenius.cli.output import console, emit
+    from dalenius.curator.drafting import draft
+
+    text = draft(data, from_data=from_data)
+    if output is not None:
+        output.write_text(text)
+        console().print(f"Draft written to [bold]{output}[/]. Confirm every variable before you register it.")
+    elif as_json:
+        emit(tomllib.loads(text))
+    else:
+        typer.echo(text, nl=False)

@@ -1,0 +1,50 @@
+"""The command `dalenius`: one verb per file, slow imports inside the verbs so that --help is instant."""
+
+import sys
+
+import typer
+
+from dalenius.cli import check, demo, describe, infer, ledger, plan, register, release, reproduce, show
+from dalenius.cli.output import complain
+from dalenius.errors import DaleniusError
+
+app = typer.Typer(
+    name="dalenius",
+    help="Protected tables and estimates from confidential microdata, with every bit of privacy accounted for.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo.demo)
+app.command()(describe.describe)
+app.command()(check.check)
+app.command()(register.register)
+app.command()(plan.plan)
+app.command()(release.release)
+app.command()(show.show)
+app.add_typer(infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise.")
+app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
+app.command()(reproduce.reproduce)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from dalenius.version import VERSION
+
+    typer.echo(VERSION)
+
+
+def run() -> None:
+    """Entry point: errors become one line and an exit code, never a traceback."""
+    try:
+        app(standalone_mode=True)
+    except DaleniusError as error:
+        complain(error, as_json="--json" in sys.argv)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

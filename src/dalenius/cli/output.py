@@ -1,0 +1,96 @@
+"""How verbs speak: one error shape, JSON on request, tables with margins of error, stages of long work."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dalenius.errors import DaleniusError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dalenius.core.release import Release, Table
+
+_MOST_ROWS = 60
+
+
+def console(*, is_error: bool = False) -> "Console":
+    """A terminal that knows its width."""
+    from rich.console import Console
+
+    return Console(stderr=is_error, highlight=False)
+
+
+def complain(error: DaleniusError, *, as_json: bool) -> None:
+    """Say what was refused, on standard error."""
+    if as_json:
+        typer.echo(json.dumps(error.to_dict(), default=str, ensure_ascii=False), err=True)
+    else:
+        from rich.markup import escape
+
+        console(is_error=True).print(f"[bold red]{error.code}[/]: {escape(error.message)}")
+
+
+def emit(document: Mapping[str, Any]) -> None:
+    """A JSON document on standard output."""
+    typer.echo(json.dumps(document, indent=2, default=str, ensure_ascii=False))
+
+
+@contextmanager
+def stages(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Progress of long work in stages; never in rows, whose number is confidential."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with console(is_error=True).status("starting …") as status:
+        yield lambda name: status.update(f"{name} …")
+
+
+def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
+    """The guarantee, then every table that fits, with margins of error."""
+    out = console()
+    source = release.provenance
+    out.print(f"[bold]{source.dataset}[/] {source.version}   [dim]request {source.digest[:12]}[/]")
+    out.print(f"[dim]{source.guarantee}[/]")
+    for warning in source.warnings:
+        out.print(f"[yellow]Note:[/] {warning}")
+    if not release.tables:
+        out.print("[yellow]The outcome was 'no reply'. It was charged like any other.[/]")
+    for table in release.tables:
+        print_table(release, table, confidence=confidence, most_rows=most_rows)
+
+
+def print_table(release: "Release", table: "Table", *, confidence: float, most_rows: int) -> None:
+    """One table: labels, value, margin of error, interval."""
+    from rich.table import Table as RichTable
+
+    from dalenius.core.tabulation import rows
+
+    width = len(table.space.axes)
+    title = " x ".join(axis.name for axis in table.space.axes) or "total"
+    grid = RichTable(title=f"{table.measure}: {title}", title_justify="left", header_style="bold")
+    for axis in table.space.axes:
+        grid.add_column(axis.name)
+    for name in ("value", "std. error", f"{confidence:.0%} interval"):
+        grid.add_column(name, justify="right")
+    for index, row in enumerate(rows(release, table, confidence)):
+        if index == most_rows:
+            break
+        value, error, low, high, status = row[width:]
+        interval = "withheld" if low is None else f"{number(low)} – {number(high)}"
+        cells = ["structural zero", "", ""] if status == "structural zero" else [number(value), number(error), interval]
+        grid.add_row(*(str(label) for label in row[:width]), *cells)
+    console().print(grid)
+    if table.space.size > most_rows:
+        console().print(f"[dim]{table.space.size - most_rows:,} more cells; --rows 0 shows all.[/]")
+
+
+def number(value: object) -> str:
+    """A number for readers."""
+    if value is None:
+        return "withheld"
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"

@@ -1,0 +1,51 @@
+"""`dalenius plan REQUEST`: cells, cost, law and expected error, before any data are read."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RequestPath = Annotated[Path, typer.Argument(help="Request document (TOML or JSON).", show_default=False)]
+LedgerPath = Annotated[
+    str | None,
+    typer.Option("--ledger", help="Ledger: a SQLite file or a postgresql:// address.", envvar="DALENIUS_LEDGER"),
+]
+PolicyPath = Annotated[Path | None, typer.Option("--policy", help="Policy document.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = False) -> None:
+    """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
+    from dalenius.cli.output import console, emit
+    from dalenius.curator.planner import Planner
+    from dalenius.spec import load
+    from dalenius.spec.policy import PolicyDocument
+
+    document = load.request(request)
+    dataset, _ = load.dataset_with_base(load.dataset_of(document, request))
+    rules = load.policy(policy) if policy else PolicyDocument()
+    planned = Planner(domain=dataset.domain(), policy=rules).plan(document)
+    content = {
+        "definition": planned.definition,
+        "budget": planned.budget.to_dict(),
+        "mechanism": planned.mechanism,
+        "strategy": planned.strategy,
+        "cost": planned.reservation.to_dict(),
+        "evidence": planned.evidence.to_dict(),
+        "warnings": list(planned.warnings),
+        **planned.preview,
+    }
+    if as_json:
+        emit(content)
+        return
+    out = console()
+    out.print(f"[bold]{content.get('cells', '?'):,} cells[/], {planned.mechanism} ({planned.strategy})")
+    if "std_error" in content:
+        out.print(f"Expected error of a cell: standard error {float(str(content['std_error'])):,.2f}")
+    if "half_width_95" in content:
+        out.print(f"95 % margin of error: ±{content['half_width_95']}")
+    cost = planned.reservation
+    pure = f", epsilon {float(cost.epsilon):g}" if cost.epsilon is not None else ""
+    out.print(f"Cost: rho {float(cost.rho):.6g}, delta {float(cost.delta):.3g}{pure} ({cost.relation})")
+    for warning in planned.warnings:
+        out.print(f"[yellow]Note:[/] {warning}")

@@ -1,0 +1,31 @@
+"""`dalenius register DATASET`: judge the content once, for the custodian, and tie the file to its version."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath
+
+
+def register(
+    dataset: Annotated[Path, typer.Argument(help="Dataset document.", show_default=False)],
+    ledger: LedgerPath = None,
+    policy: PolicyPath = None,
+    by: Annotated[str, typer.Option(help="Who registers; written to the ledger.")] = "custodian",
+    report: Annotated[bool, typer.Option("--report", help="Print the confidential report on the content.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused."""
+    from dalenius.cli.output import console, emit
+    from dalenius.curator.curator import Curator
+
+    with Curator.open(dataset, ledger=ledger, policy=policy) as curator:
+        findings = curator.register(by=by)
+        name, version = curator.domain.name, curator.domain.version
+    if as_json:
+        emit({"registered": name, "version": version})
+    else:
+        console().print(f"[green]Registered[/] {name} {version}.")
+    if report:
+        typer.echo(str(findings), err=True)

@@ -1,0 +1,40 @@
+"""`dalenius release REQUEST -o DIR`: charge, measure, store, write the documents."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath, RequestPath
+
+Out = Annotated[Path | None, typer.Option("-o", "--output", help="Directory for release.json, table.csv, table.html.")]
+
+
+def release(
+    request: RequestPath,
+    output: Out = None,
+    ledger: LedgerPath = None,
+    policy: PolicyPath = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; their quota applies.")] = "",
+    approved_by: Annotated[str, typer.Option(help="Second person, where the policy asks for one.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Release a protected table. An identical request is answered from the ledger, free, for ever."""
+    from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.curator.curator import Curator
+    from dalenius.publish.to_json import to_document
+    from dalenius.storage import save
+    from dalenius.spec import load
+
+    document = load.request(request)
+    dataset = load.dataset_of(document, request)
+    with Curator.open(dataset, ledger=ledger, policy=policy) as curator, stages(quiet=as_json) as stage:
+        result = curator.release(document, analyst=analyst, approved_by=approved_by, stage=stage)
+    if output is not None:
+        save(result, output)
+    if as_json:
+        emit(to_document(result))
+        return
+    print_release(result)
+    if output is not None:
+        console().print(f"Written to [bold]{output}[/]: release.json, table.csv, table.html")

@@ -1,0 +1,99 @@
+"""A released table as rows: one column per variable, then value, std_error, lower, upper, status."""
+
+from collections.abc import Iterator
+from math import isnan
+from statistics import NormalDist
+
+import numpy as np
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import Additive, FloatArray, Law
+from dalenius.core.release import Release, Table
+from dalenius.errors import ParameterError, RequestError
+
+COLUMNS = ("value", "std_error", "lower", "upper", "status")
+
+
+def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
+
+    A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has
+    normal ends at its exact variance. Counts are never negative, so the lower end is cut at zero, which keeps the
+    coverage; an upper end below zero is raised to zero.
+    """
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence")
+    law = _law_of(release, table)
+    if isinstance(law, Additive) and table.is_unbiased:
+        half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
+        half[list(table.space.structural_indices)] = 0.0
+    else:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
+    lower, upper = table.values - half, table.values + half
+    if table.measure == "count":
+        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+    return lower, upper
+
+
+def _law_of(release: Release, table: Table) -> Law | None:
+    for block in release.blocks:
+        if block.name == table.name and block.role == "table":
+            return block.law
+    return None
+
+
+def margin(release: Release, *names: str) -> Table:
+    """The table over some of the axes: as published if it was, otherwise the sum of the finest table.
+
+    Summed cells carry independent noise, so their variances add.
+    """
+    for table in release.tables:
+        if {axis.name for axis in table.space.axes} == set(names):
+            return table
+    source = next((t for t in release.tables if set(names) <= {a.name for a in t.space.axes}), None)
+    if source is None or release.is_joint:
+        raise RequestError(
+            f"No published table can be summed to {' x '.join(names) or 'the total'}.",
+            received=list(names),
+            available=[[a.name for a in t.space.axes] for t in release.tables],
+        )
+    drop = tuple(i for i, axis in enumerate(source.space.axes) if axis.name not in names)
+    return Table(
+        name="margin: " + (" x ".join(names) or "total"),
+        space=source.space.margin(names),
+        values=source.values.reshape(source.shape).sum(axis=drop).ravel(),
+        variance=source.variance.reshape(source.shape).sum(axis=drop).ravel(),
+        measure=source.measure,
+        is_unbiased=source.is_unbiased,
+    )
+
+
+def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[tuple[object, ...]]:
+    """Labels and columns of every cell, in declared order."""
+    lower, upper = bounds(release, table, confidence)
+    errors = table.std_error
+    structural = set(table.space.structural_indices)
+    cells = table.space.labels() or [()]
+    columns = zip(
+        cells, table.values.tolist(), errors.tolist(), lower.tolist(), upper.tolist(), strict=True
+    )
+    for i, (labels, value, error, low, high) in enumerate(columns):
+        yield (*labels, tidy(value), tidy(error), tidy(low), tidy(high), _status(i in structural, error))
+
+
+def _status(is_structural: bool, error: float) -> str:
+    if is_structural:
+        return "structural zero"
+    return "error withheld" if isnan(error) else "released"
+
+
+def tidy(value: float) -> object:
+    """Integers without a decimal point, missing numbers as None."""
+    if isnan(value):
+        return None
+    return int(value) if float(value).is_integer() else value
+
+
+def header(space: CellSpace) -> tuple[str, ...]:
+    """Column names of `rows`."""
+    return (*(axis.name for axis in space.axes), *COLUMNS)
