@@ -150,6 +150,36 @@ class Release:
         """A variant of this release."""
         return replace(self, **changes)
 
+    def interval(self, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Ends of each cell's interval for the population value (privacy noise only), in the table's shape."""
+        from dalenius.core import tabulation
+
+        lower, upper = tabulation.bounds(self, self.table, confidence)
+        return lower.reshape(self.table.shape), upper.reshape(self.table.shape)
+
+    def margin(self, *names: str) -> Table:
+        """The table over some of the axes, as published or as the sum of the finest table."""
+        from dalenius.core import tabulation
+
+        return tabulation.margin(self, *names)
+
+    def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> Any:
+        """A pandas data frame, one row per cell (needs the extra `formats`)."""
+        from dalenius.core import tabulation
+
+        try:
+            import pandas as pd
+        except ImportError:
+            raise RequestError("to_frame() needs pandas: install dalenius[formats].") from None
+        shown = table or self.table
+        columns = list(tabulation.header(shown.space))
+        return pd.DataFrame(list(tabulation.rows(self, shown, confidence)), columns=columns)
+
+    def __str__(self) -> str:
+        shapes = ", ".join(" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables[:4])
+        more = ", …" if len(self.tables) > 4 else ""
+        return f"Release of {shapes}{more} from {self.provenance.dataset}: {self.provenance.guarantee}"
+
 
 def total_axis() -> CellSpace:
     """The space of a single cell: the grand total."""

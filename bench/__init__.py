@@ -1,0 +1,1 @@
+"""Run with `make` of the same name."""

@@ -1,0 +1,290 @@
+"""The facade that library, command line and server share.
+
+>>> from dalenius import Curator                                          # doctest: +SKIP
+>>> curator = Curator.open("dataset.toml", ledger="ledger.sqlite")        # doctest: +SKIP
+>>> curator.register(by="custodian")                                      # doctest: +SKIP
+>>> curator.plan("request.toml").preview                                  # doctest: +SKIP
+>>> release = curator.release("request.toml")                             # doctest: +SKIP
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dalenius import version
+from dalenius.core.contracts import Source
+from dalenius.core.domain import Domain
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
+from dalenius.core.randomness import RandomSource, SystemRandomness
+from dalenius.core.release import Provenance, Release, Status
+from dalenius.curator import gate
+from dalenius.curator.inspection import Confidential
+from dalenius.curator.memo import memo_key, plan_digest
+from dalenius.curator.planner import Planner
+from dalenius.engines.duckdb import DuckDBSource
+from dalenius.errors import DataChanged, NotRegistered
+from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
+from dalenius.publish.to_json import from_json, to_json
+from dalenius.spec import canonical, load
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+
+Stage = Callable[[str], None]
+RequestLike = str | Path | Mapping[str, Any] | RequestDocument
+
+
+class Curator:
+    """Plans for free, releases against the ledger, and shows the custodian what only the custodian may see."""
+
+    def __init__(
+        self,
+        document: DatasetDocument,
+        *,
+        ledger: Ledger,
+        policy: PolicyDocument,
+        base: Path,
+        data: object = None,
+        rng: RandomSource | None = None,
+    ) -> None:
+        self.document = document
+        self.domain: Domain = document.domain()
+        self.policy = policy
+        self.ledger = ledger
+        self._base = base
+        self._data = data
+        self._rng = rng or SystemRandomness()
+        self._source: Source | None = None
+        self._checked: tuple[object, str] | None = None
+        self.planner = Planner(domain=self.domain, policy=policy)
+
+    @classmethod
+    def open(
+        cls,
+        dataset: str | Path | Mapping[str, Any] | DatasetDocument,
+        *,
+        ledger: str | Path | Ledger | None = None,
+        policy: str | Path | Mapping[str, Any] | PolicyDocument | None = None,
+        data: object = None,
+        rng: RandomSource | None = None,
+    ) -> "Curator":
+        """Open a declared data set with its ledger.
+
+        `data` gives the rows in-process (a data frame, an Arrow table, a mapping of columns) instead of the
+        document's source. The ledger defaults to `dalenius.sqlite` beside the document.
+        """
+        document, base = load.dataset_with_base(dataset)
+        rules = load.policy(policy) if policy is not None else PolicyDocument()
+        book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger or base / "dalenius.sqlite")
+        return cls(document, ledger=book, policy=rules, base=base, data=data, rng=rng)
+
+    def __enter__(self) -> "Curator":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the ledger and the data."""
+        self._source = None
+        self.ledger.close()
+
+    # -- registration ------------------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> Source:
+        """The microdata, opened on first use."""
+        if self._source is None:
+            secret = self.ledger.secret(self.domain.population)
+            self._source = DuckDBSource.open(self.document, self._base, secret, data=self._data)
+        return self._source
+
+    @property
+    def domain_digest(self) -> str:
+        """Digest of what was declared."""
+        return canonical.digest(self.document.declared())
+
+    def register(self, *, by: str = "custodian") -> Confidential:
+        """Judge the content once, tie the file to its version, and open the population's account."""
+        report = dict(self.source.judge())
+        self.ledger.register(
+            population=self.domain.population,
+            dataset=self.domain.name,
+            version=self.domain.version,
+            fingerprint=self._fingerprint(),
+            domain_digest=self.domain_digest,
+            by=by,
+        )
+        self._open_account(by)
+        return Confidential(f"Content of {self.domain.name} {self.domain.version}", report)
+
+    def _open_account(self, by: str) -> None:
+        """The policy's budget is granted once; a second data set on the same population brings none."""
+        population = self.domain.population
+        if self.ledger.has_account(population):
+            return
+        budget = self.policy.budget
+        self.ledger.grant(
+            population=population,
+            relation=self.domain.neighbours.relation,
+            rho=budget.rho,
+            delta=budget.delta,
+            by=by,
+            note="opening grant of the policy",
+        )
+
+    def _fingerprint(self) -> str:
+        return self.source.fingerprint(self.ledger.secret(self.domain.population))
+
+    def _registered_fingerprint(self) -> str:
+        """The fingerprint of the registered version; the file is hashed again whenever it may have changed."""
+        registration = self.ledger.registration(self.domain.name, self.domain.version)
+        if registration is None or registration.population != self.domain.population:
+            raise NotRegistered(
+                f"{self.domain.name} {self.domain.version} is not registered in this ledger; run"
+                " `dalenius register` first.",
+                dataset=self.domain.name,
+                version=self.domain.version,
+            )
+        if registration.domain_digest != self.domain_digest:
+            raise DataChanged(
+                "The declaration changed after it was registered; give it a new version and register that."
+            )
+        stamp = self._stamp()
+        if self._checked is None or stamp is None or self._checked[0] != stamp:
+            if self._fingerprint() != registration.fingerprint:
+                raise DataChanged(
+                    "The file is not the one that was registered; give it a new version and register that."
+                )
+            self._checked = (stamp, registration.fingerprint)
+        return registration.fingerprint
+
+    def _stamp(self) -> object:
+        if self._data is not None or self.document.dataset.source is None:
+            return id(self._data)
+        try:
+            stat = (self._base / self.document.dataset.source).stat()
+        except OSError:
+            return None
+        return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+
+    # -- requests ----------------------------------------------------------------------------------------------
+
+    def request(self, request: RequestLike) -> RequestDocument:
+        """Read a request document."""
+        return request if isinstance(request, RequestDocument) else load.request(request)
+
+    def plan(self, request: RequestLike) -> TablePlan:
+        """Cells, cost, law and expected error: free, and without touching data."""
+        return self.planner.plan(self.request(request))
+
+    def release(
+        self,
+        request: RequestLike,
+        *,
+        analyst: str = "",
+        approved_by: str = "",
+        status: Status = Status.PUBLISHED,
+        stage: Stage = lambda _: None,
+    ) -> Release:
+        """Charge, measure, store; answer what is read back. An identical request is free for ever."""
+        document = self.request(request)
+        stage("planning")
+        plan = self.planner.plan(document)
+        described = canonical.request(document, self.domain)
+        digest = canonical.digest(described)
+        fingerprint = self._registered_fingerprint()
+        fixed = plan_digest(plan)
+        key = memo_key(digest, self.domain_digest, fingerprint, fixed)
+        stage("charging the ledger")
+        reservation = self.ledger.reserve(
+            Charge(
+                population=self.domain.population,
+                relation=self.domain.neighbours.relation,
+                dataset=self.domain.name,
+                version=self.domain.version,
+                key=key,
+                request=described,
+                definition=plan.definition,
+                budget=plan.budget.to_dict(),
+                cost=plan.reservation,
+                page=getattr(plan, "page", "master"),
+                analyst=analyst,
+                variables=tuple(sorted(document.variables())),
+                plan_digest=fixed,
+                fingerprint=fingerprint,
+                is_tainted=self._rng.is_tainted,
+                is_public_data=self.domain.is_public,
+                approved_by=approved_by,
+            )
+        )
+        if reservation.stored is None:
+            release = self._measure(plan, reservation, described, digest, stage)
+            stage("storing")
+            stored = self.ledger.commit(reservation, to_json(release.with_(status=status)), status=str(status))
+        else:
+            stored = reservation.stored
+        return self._read(stored)
+
+    def _measure(
+        self,
+        plan: TablePlan,
+        reservation: Reservation,
+        described: Mapping[str, Any],
+        digest: str,
+        stage: Stage,
+    ) -> Release:
+        passage = gate.run(
+            plan,
+            self.source,
+            self.domain.neighbours,
+            plan.reservation,
+            self._rng,
+            entry=reservation.entry,
+            stage=stage,
+        )
+        definition = self.planner.definition(plan.budget)
+        provenance = Provenance(
+            dataset=self.domain.name,
+            population=self.domain.population,
+            version=self.domain.version,
+            definition=plan.definition,
+            budget=plan.budget.to_dict(),
+            neighbours=self.domain.neighbours.to_dict(),
+            cost=plan.reservation.to_dict(),
+            mechanism=plan.mechanism,
+            strategy=plan.strategy,
+            evidence=plan.evidence.to_dict(),
+            software=f"dalenius {version.VERSION}",
+            request=described,
+            digest=digest,
+            ledger_entry=reservation.entry,
+            ledger_head=reservation.head,
+            guarantee=f"{definition.sentence(plan.budget)} {self.domain.neighbours.sentence()}",
+            warnings=plan.warnings,
+            is_tainted=self._rng.is_tainted,
+        )
+        tables = plan.assemble(passage.blocks) if not passage.silent else ()
+        return Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
+
+    def _read(self, stored: StoredRelease) -> Release:
+        return replace(from_json(stored.document), status=Status(stored.status))
+
+    # -- the custodian's door ----------------------------------------------------------------------------------
+
+    def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
+        """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
+        document = self.request(request)
+        query = TableQuery(space=document.space(self.domain), where=document.filters(self.domain))
+        described = canonical.request(document, self.domain)
+        self._registered_fingerprint()
+        self.ledger.note("inspection", {"population": self.domain.population, "request": described}, by=by)
+        exact = self.source.table(query).open_below_the_gate()
+        cells = query.space.labels() or [()]
+        table = {" · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)}
+        return Confidential(f"Exact counts of {self.domain.name} {self.domain.version}", table)

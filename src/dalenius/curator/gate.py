@@ -1,0 +1,86 @@
+"""The one door between exact values and releases.
+
+Everything below this line of the program is exact and sealed; everything that leaves has passed a measurement whose
+worst case was charged before the first row was read. Read this file to audit that claim:
+
+1. `run` refuses to start without a reservation that covers the plan.
+2. Each step is priced again, and the running sum may never exceed the reservation.
+3. Noise with a public scale is drawn before the data are read.
+4. Nothing about the content of the data can choose between two error messages: after the first fetch there is one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dalenius.core.budget import Cost
+from dalenius.core.contracts import Measurement, Plan, Source
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply
+from dalenius.core.sealed import Sealed
+from dalenius.errors import AfterCharge, InternalError
+
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What came through the door."""
+
+    blocks: tuple[Block, ...]
+    silent: tuple[str, ...]
+
+
+def run(
+    plan: Plan,
+    source: Source,
+    neighbours: Neighbours,
+    reserved: Cost,
+    rng: RandomSource,
+    *,
+    entry: str = "",
+    stage: Stage = lambda _: None,
+) -> Passage:
+    """Drive a plan step by step against one reservation that is already on disk."""
+    if not plan.reservation.fits(reserved):
+        raise InternalError("The reservation does not cover the plan; nothing was read.")
+    try:
+        return _drive(plan, source, neighbours, reserved, rng, stage)
+    except Exception:
+        # The cause may name values: it is dropped on purpose, with its traceback.
+        raise AfterCharge(entry) from None
+
+
+def _drive(
+    plan: Plan, source: Source, neighbours: Neighbours, reserved: Cost, rng: RandomSource, stage: Stage
+) -> Passage:
+    blocks: list[Block] = []
+    silent: list[str] = []
+    spent: Cost | None = None
+    steps = plan.steps()
+    measurement: Measurement | None = next(steps, None)
+    while measurement is not None:
+        cost = measurement.profile(neighbours).cost()
+        spent = cost if spent is None else spent + cost
+        if not spent.fits(reserved):
+            raise InternalError("A step would exceed the reservation.")
+        stage("drawing noise")
+        drawn = measurement.draw(rng)
+        stage("measuring")
+        exact = tuple(_fetch(source, query) for query in measurement.needs)
+        outcome = measurement.run(exact, drawn, rng)
+        block = measurement.block(outcome)
+        if block is None or isinstance(outcome, NoReply):
+            silent.append(measurement.name)
+        else:
+            blocks.append(block)
+        try:
+            measurement = steps.send(outcome)
+        except StopIteration:
+            measurement = None
+    return Passage(blocks=tuple(blocks), silent=tuple(silent))
+
+
+def _fetch(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]
+    return source.table(query) if isinstance(query, TableQuery) else source.values(query)

@@ -1,0 +1,37 @@
+"""Same canonical request, same stored release, no new cost.
+
+The key binds what was asked (digest of the canonical request), of what (declared domain and the keyed fingerprint of
+the registered file), and how it is answered (law and parameters of every measurement). It never depends on who is in
+a cell. The key is internal: it holds a keyed fingerprint and is not published.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dalenius.core.plan import TablePlan
+
+
+def plan_digest(plan: TablePlan) -> str:
+    """Digest of what the plan will do: the law and place of every measurement."""
+    return _digest(
+        {
+            "definition": plan.definition,
+            "budget": plan.budget.to_dict(),
+            "strategy": plan.strategy,
+            "mechanism": plan.mechanism,
+            "measurements": [{"name": m.name, "law": m.law.to_dict()} for m in plan.measurements],
+            "law": plan.law.to_dict(),
+        }
+    )
+
+
+def memo_key(request_digest: str, domain_digest: str, fingerprint: str, plan: str) -> str:
+    """The unique key of a release."""
+    return _digest({"request": request_digest, "domain": domain_digest, "data": fingerprint, "plan": plan})
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

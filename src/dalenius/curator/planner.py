@@ -1,0 +1,163 @@
+"""From a request and a policy to a plan: looks at documents, never at data.
+
+Everything a plan says (cells, cost, law, expected error) is computable by anybody who holds the documents, so showing
+it, and refusing it, costs nothing and tells nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+
+from dalenius.core import registry
+from dalenius.core.budget import Budget
+from dalenius.core.calibrate import calibrate
+from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.domain import Domain
+from dalenius.core.law import Additive
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
+from dalenius.core.release import Block, Table
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, UnknownName, Unsupported
+from dalenius.measurements.noisy import Noisy
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+from dalenius.statistics.count import Count
+
+# Members that the planner weighs against each other when a request names none.
+CANDIDATES = ("discrete_laplace", "discrete_gaussian", "truncated_laplace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planner:
+    """Plans requests on one declared domain under one policy."""
+
+    domain: Domain
+    policy: PolicyDocument
+
+    def plan(self, request: RequestDocument) -> TablePlan:
+        """A priced plan, or a refusal that says what to change."""
+        budget = request.budget()
+        definition: Definition = self.definition(budget)
+        query = TableQuery(space=request.space(self.domain), where=request.filters(self.domain))
+        self._check(request, query)
+        if request.table.measure != "count":
+            from dalenius.curator.magnitudes import plan_magnitudes
+
+            return plan_magnitudes(self.domain, request, query, budget, definition)
+        if request.has_margins:
+            from dalenius.curator.strategies import plan_request
+
+            return plan_request(self.domain, request, query, budget, definition)
+        return self._table(request, query, budget, definition)
+
+    def definition(self, budget: Budget) -> Definition:
+        """The definition that a budget names, if the policy opens it."""
+        definition: Definition = registry.get("definitions", budget.definition)()
+        if not self.policy.allows_definition(budget.definition):
+            raise NotAllowed(
+                f"The policy does not open the definition {budget.definition!r}.", received=budget.definition
+            )
+        return definition
+
+    def _check(self, request: RequestDocument, query: TableQuery) -> None:
+        names = {axis.variable for axis in query.space.axes} | {f.variable for f in query.where}
+        for name in sorted(names | ({request.table.of} - {None})):
+            if not self.domain.variable(str(name)).is_confirmed:
+                raise Unconfirmed(
+                    f"The declaration of {name!r} was drafted from data and not confirmed; read it, then set"
+                    " confirmed = true.",
+                    variable=name,
+                )
+        limit = self.policy.most_cells
+        if query.space.size > limit:
+            raise TooLarge(
+                f"The table would have {query.space.size:,} cells; the policy allows {limit:,}.",
+                received=query.space.size,
+                limit=limit,
+            )
+
+    def _table(
+        self, request: RequestDocument, query: TableQuery, budget: Budget, definition: Definition
+    ) -> TablePlan:
+        statistic = Count(query)
+        sensitivity = statistic.sensitivity(self.domain.neighbours)
+        mechanism = self.choose(request.privacy.mechanism, sensitivity, budget, definition)
+        name = " x ".join(axis.name for axis in query.space.axes) or "total"
+        measurement = Noisy(name, statistic, mechanism)
+        profile = measurement.profile(self.domain.neighbours)
+        law = measurement.law
+        return TablePlan(
+            measurements=(measurement,),
+            assemble=show_blocks,
+            law=law,
+            reservation=definition.cost([profile]),
+            budget=budget,
+            mechanism=mechanism.name,
+            strategy="table",
+            evidence=mechanism.evidence,
+            preview={
+                "cells": query.space.size,
+                "structural_zeros": len(query.space.structural_zeros),
+                "std_error": law.std_error,
+                "half_width_95": law.half_width(0.95),
+                "law": law.to_dict(),
+            },
+        )
+
+    def choose(
+        self, named: str | None, sensitivity: Sensitivity, budget: Budget, definition: Definition
+    ) -> Mechanism:
+        """The named mechanism, or the one with the least variance, calibrated to the budget."""
+        if named is not None:
+            if named not in registry.names("mechanisms"):
+                raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
+            mechanism = self._calibrated(named, sensitivity, budget, definition)
+            self._admit(mechanism)
+            return mechanism
+        best: Mechanism | None = None
+        for name in CANDIDATES:
+            try:
+                candidate = self._calibrated(name, sensitivity, budget, definition)
+            except Unsupported:
+                continue
+            if candidate.variance < (best.variance if best is not None else inf):
+                best = candidate
+        if best is None:
+            raise Unsupported(f"No mechanism satisfies {budget.definition!r} for this request.")
+        return best
+
+    def _calibrated(
+        self, name: str, sensitivity: Sensitivity, budget: Budget, definition: Definition
+    ) -> Mechanism:
+        family = registry.get("mechanisms", name)
+        return calibrate(family, sensitivity, self.domain.neighbours.relation, definition, budget)
+
+    def _admit(self, mechanism: Mechanism) -> None:
+        if not mechanism.evidence.is_strong and not self.policy.allows_evidence(mechanism.evidence.level):
+            raise NotAllowed(
+                f"The claim of {mechanism.name!r} rests on {mechanism.evidence.level}; the policy does not open that.",
+                mechanism=mechanism.name,
+            )
+
+
+def show_blocks(blocks: Sequence[Block]) -> tuple[Table, ...]:
+    """Each measured block as it is: unbiased, signed, with the variance of its law."""
+    return tuple(_show(block) for block in blocks)
+
+
+def _show(block: Block) -> Table:
+    law = block.law
+    if not isinstance(law, Additive):
+        raise Unsupported("Only additive blocks are shown as they are.")
+    values = block.values * float(law.step)
+    variance = np.full(len(values), law.variance)
+    variance[list(block.space.structural_indices)] = 0.0
+    return Table(name=block.name, space=block.space, values=values, variance=variance)
+
+
+def root_mean_square(variances: Sequence[float]) -> float:
+    """Expected error of a typical cell."""
+    return sqrt(sum(variances) / len(variances)) if variances else 0.0

@@ -1,0 +1,83 @@
+"""The ordinary measurement: an exact integer statistic plus independent additive noise in every cell.
+
+Guarantee: the mechanism's profile at the statistic's sensitivity; the noise is drawn before the data are read.
+Requires: the statistic's answers stay within +-2**62, which engines prove from declared bounds.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.contracts import Mechanism, Statistic
+from dalenius.core.domain import CellSpace
+from dalenius.core.evidence import Evidence
+from dalenius.core.law import Additive, IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sampling import sample
+from dalenius.core.sealed import Sealed
+from dalenius.errors import Unsupported
+
+__all__ = ["Noisy"]
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """statistic + noise, cell by cell; declared structural zeros stay zero."""
+
+    name: str
+    statistic: Statistic
+    mechanism: Mechanism
+    step: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.statistic.query, TableQuery):
+            raise Unsupported("Additive noise needs a table of integers.")
+
+    @property
+    def law(self) -> Additive:
+        """Additive, on the declared grid."""
+        return Additive(self.mechanism, self.step)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The mechanism's."""
+        return self.mechanism.evidence
+
+    @property
+    def space(self) -> CellSpace:
+        """Cells of the answer."""
+        query = self.statistic.query
+        assert isinstance(query, TableQuery)
+        return query.space
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """One table."""
+        return (self.statistic.query,)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """The mechanism's profile at the statistic's sensitivity."""
+        return self.mechanism.profile(self.statistic.sensitivity(neighbours), neighbours.relation)
+
+    def draw(self, rng: RandomSource) -> IntArray:
+        """One independent draw for every cell, empty or not."""
+        noise = sample(self.mechanism, self.space.size, rng)
+        if self.space.structural_zeros:
+            noise[list(self.space.structural_indices)] = 0
+        return noise
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """The sum, in integers."""
+        return Value(np.add(exact[0].open_below_the_gate(), drawn, dtype=np.int64))
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The released array."""
+        if isinstance(outcome, NoReply):
+            return None
+        return Block(name=self.name, space=self.space, values=outcome.values, law=self.law)

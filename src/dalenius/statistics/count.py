@@ -1,0 +1,52 @@
+"""Number of rows in each cell of a declared table."""
+
+from dataclasses import dataclass
+
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import TableQuery
+from dalenius.core.sensitivity import Sensitivity, partitions
+
+__all__ = ["Count"]
+
+_MOST_ROWS_FOR_PATTERNS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A frequency table.
+
+    Guarantee: a unit with at most c rows moves the table by at most c in the l1 norm when it is added or removed, and
+    by at most 2c when it is replaced (c if the table has a single cell). No total is taken as public: a filter, a
+    dropped value or a structural zero can take a row out of the table.
+    Requires: the engine keeps at most c rows of a unit.
+    Evidence: exhaustive neighbours in tests/statistics/test_count.py.
+    """
+
+    query: TableQuery
+
+    @property
+    def cells(self) -> int:
+        """Cells that are perturbed."""
+        return self.query.space.size - len(self.query.space.structural_zeros)
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Norms, and the extreme patterns while there are few rows to a unit."""
+        rows, cells = neighbours.max_rows, self.cells
+        if cells == 0:
+            return Sensitivity.of_patterns(())
+        if rows <= _MOST_ROWS_FOR_PATTERNS:
+            return Sensitivity.of_patterns(_patterns(rows, cells, is_replace=neighbours.is_replace))
+        sides = 2 if neighbours.is_replace and cells > 1 else 1
+        touched = min(sides * rows, cells)
+        return Sensitivity.norms(l0=touched, l1=sides * rows, l2_squared=sides * rows * rows, linf=rows)
+
+
+def _patterns(rows: int, cells: int, *, is_replace: bool) -> tuple[tuple[int, ...], ...]:
+    """Ways in which one unit's rows can leave cells and, under replace, another's can enter others."""
+    leaving = [p for p in partitions(rows) if len(p) <= cells]
+    if not is_replace:
+        return tuple(leaving)
+    both = {
+        tuple(sorted(p + q, reverse=True)) for p in leaving for q in leaving if len(p) + len(q) <= cells
+    }
+    return tuple(sorted(both | set(leaving)))

@@ -1,0 +1,3 @@
+"""The version of the software, as releases carry it."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,29 @@
+"""`make verify`: simulated levels, coverage and audits. Every module says whether its claim held; one failure fails the run."""
+
+import importlib
+import json
+import pkgutil
+import sys
+import time
+
+import verify
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named modules, or all, print one JSON object each; the exit code is the number of failed claims."""
+    quick = "--quick" in arguments
+    wanted = [a for a in arguments if not a.startswith("-")]
+    names = wanted or [m.name for m in pkgutil.iter_modules(verify.__path__) if not m.name.startswith("_")]
+    failed = []
+    for name in names:
+        started = time.perf_counter()
+        result = importlib.import_module(f"verify.{name}").run(quick=quick)
+        print(json.dumps({"verify": name, "seconds": round(time.perf_counter() - started, 1), **result}, indent=2), flush=True)
+        if not result.get("ok"):
+            failed.append(name)
+    print(f"{len(names) - len(failed)} passed, {len(failed)} failed")
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
