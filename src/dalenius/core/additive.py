@@ -1,0 +1,129 @@
+"""Privacy of independent additive noise: what every mechanism's profile shares.
+
+A request moves some cells, each by an integer; the loss of the step is the sum of the cells' losses. Where the extreme
+moves are listed (`Sensitivity.patterns`) the curve delta(epsilon) is exact; where only norms are known it is bounded by
+the pure and the zero-concentrated statements.
+"""
+
+from collections import Counter
+from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
+
+from dalenius.core import conversions, loss
+from dalenius.core.evidence import Evidence
+from dalenius.core.exact import exp_enclosure, round_up
+from dalenius.core.law import IntegerLaw, WeightTable
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile, Shift
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.core.wide_sampling import falling
+from dalenius.errors import TooLarge
+
+_MOST_MOVES = 64
+_GRID = 10**20
+
+
+def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> WeightTable:
+    """Weights exp(-rate |x|), on all integers or on |x| <= limit."""
+    lower, upper, rest = falling(rate, None if limit is None else limit + 1, bits)
+    outside = 0 if limit is not None else rest
+    return WeightTable(bits, 1 - len(lower), lower[:0:-1] + lower, upper[:0:-1] + upper, outside, outside)
+
+
+def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
+    """The listed moves, or the extreme one that the norms allow.
+
+    The second is right for losses that grow convexly with the shift of a cell, from nothing at zero.
+    """
+    if sensitivity.patterns is not None:
+        return sensitivity.patterns
+    largest = -(-sensitivity.linf // 1)
+    if not largest:
+        return ((),)
+    whole, rest = divmod(-(-sensitivity.l1 // 1), largest)
+    return ((largest,) * min(whole, sensitivity.l0) + ((rest,) if rest and whole < sensitivity.l0 else ()),)
+
+
+@lru_cache(maxsize=4096)
+def laplace_rho(rate: Fraction, shift: int) -> Fraction:
+    """rate * (s - 2 b (1 - b**s) / (1 - b**2)), b = exp(-rate), rounded up: tight for one cell moved by s."""
+    bits = 128 + 4 * (rate.denominator // rate.numerator + 1).bit_length()
+    one = 1 << bits
+    base = exp_enclosure(-rate, bits)[0]
+    power = exp_enclosure(-rate * shift, bits)[1]
+    saved = Fraction(2 * base * (one - power), one * one - base * base)
+    return round_up(rate * (shift - saved), _GRID)
+
+
+def nice(x: Fraction) -> Fraction:
+    """A nearby rational with a short numerator and denominator; calibration checks it like any other."""
+    return x.limit_denominator(10**6) or Fraction(1, 10**6)
+
+
+def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, ...], ...]:
+    """The step as products of shifted noises; empty where the moves are not listed."""
+    if sensitivity.patterns is None:
+        return ()
+    return tuple(
+        tuple(Shift(law, size, times) for size, times in sorted(Counter(p).items()))
+        for p in sensitivity.patterns
+    )
+
+
+def product_delta(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> Fraction:
+    """delta(epsilon) of the worst product, rounded up; raises TooLarge beyond what is enumerated."""
+    if not products or len(products) > _MOST_MOVES:
+        raise TooLarge("The moves are not listed, or are too many for an exact curve.")
+    return max(_one_product(p).delta(epsilon) if p else Fraction(0) for p in products)
+
+
+@lru_cache(maxsize=64)
+def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
+    parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.beside(part)
+    return whole
+
+
+def assembled(
+    law: IntegerLaw,
+    sensitivity: Sensitivity,
+    relation: Relation,
+    *,
+    evidence: Evidence,
+    epsilon: Fraction | None = None,
+    delta: Fraction = Fraction(0),
+    rho: Fraction | None = None,
+    rho_delta: Fraction = Fraction(0),
+) -> PrivacyProfile:
+    """A profile from the statements a symmetric, log-concave law makes, with the best curve that is known.
+
+    Log-concave noise loses more at a larger shift, which is why the extreme moves are enough; a symmetric one loses the same
+    in both directions, which is why their signs do not matter.
+    """
+    products = shifts_of(law, sensitivity)
+
+    def curve(at: Fraction) -> Fraction:
+        if epsilon is not None and at >= epsilon:
+            return delta
+        bounds = [Fraction(1)]
+        if epsilon is not None:
+            bounds.append(delta + conversions.pure_to_delta(epsilon, at))
+        if rho is not None:
+            bounds.append(rho_delta + conversions.rho_to_delta(rho, at))
+        with suppress(TooLarge):
+            bounds.append(product_delta(products, at))
+        return min(bounds)
+
+    return PrivacyProfile(
+        relation=relation,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        rho_delta=rho_delta,
+        curve=curve,
+        shifts=products,
+        evidence=evidence,
+    )

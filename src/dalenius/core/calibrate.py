@@ -1,0 +1,125 @@
+"""The least noise that fits: the smallest member of a mechanism family whose profile stays within a budget.
+
+Closed forms are tried first and always verified. Otherwise the size is found by bisection on rationals with a short
+numerator and denominator. The search may stop a little short of the best member; what it returns was verified to fit.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from dalenius.core.budget import Budget
+from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.exact import plain
+from dalenius.core.neighbours import Relation
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+
+PRECISION_BITS = 20
+_LARGEST = Fraction(10**6)
+
+
+def calibrate(
+    mechanism: type[Any],
+    sensitivity: Sensitivity,
+    relation: Relation,
+    definition: Definition,
+    budget: Budget,
+) -> Mechanism:
+    """The member of `mechanism` with the least noise whose profile fits the budget under the definition.
+
+    A mechanism whose other parameters depend on the sensitivity states `tailored(size, budget, sensitivity)`, which is
+    then used in place of `family(size, budget)`.
+    """
+    for name in definition.amounts:
+        if getattr(budget, name) is None:
+            raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
+    tailored = getattr(mechanism, "tailored", None)
+
+    def member(size: Fraction) -> Mechanism | None:
+        """The member at a size, if there is one and it fits."""
+        try:
+            made: Mechanism = (
+                tailored(size, budget, sensitivity) if tailored else mechanism.family(size, budget)
+            )
+        except (ParameterError, TooLarge):
+            return None
+        return made if definition.fits([made.profile(sensitivity, relation)], budget) else None
+
+    if not sensitivity.l1 and not sensitivity.linf:
+        raise Unsupported(
+            "These answers do not depend on any unit: there is nothing to protect and nothing to calibrate."
+        )
+    found = _search(member, list(mechanism.guesses(sensitivity, budget)))
+    if found is None:
+        raise Unsupported(
+            f"No member of {mechanism.name} fits {_shown(budget)} at this sensitivity.",
+            mechanism=mechanism.name,
+            definition=definition.name,
+        )
+    return found
+
+
+def _shown(budget: Budget) -> str:
+    amounts = {"epsilon": budget.epsilon, "delta": budget.delta, "rho": budget.rho}
+    return ", ".join(f"{k} = {plain(v)}" for k, v in amounts.items() if v is not None)
+
+
+def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction]) -> Mechanism | None:
+    """Bracket the largest size that fits, starting from the guesses, and bisect."""
+    best: Mechanism | None = None
+    low = Fraction(0)
+    for guess in sorted(set(guesses), reverse=True):
+        best = member(guess)
+        if best is not None:
+            low = guess
+            break
+    if best is None:
+        low, best = _descend(member, min(guesses, default=Fraction(1)))
+        if best is None:
+            return None
+        high = low * 2
+    else:
+        high = low * (1 + Fraction(1, 1 << PRECISION_BITS))
+        if member(high) is None:
+            return best
+        for high in _doublings(low):
+            better = member(high)
+            if better is None:
+                break
+            low, best = high, better
+    while high - low > low / (1 << PRECISION_BITS):
+        middle = _short((low + high) / 2)
+        if not low < middle < high:
+            break
+        better = member(middle)
+        if better is None:
+            high = middle
+        else:
+            low, best = middle, better
+    return best
+
+
+def _doublings(size: Fraction) -> Iterator[Fraction]:
+    while size * 2 <= _LARGEST:
+        size *= 2
+        yield size
+
+
+def _descend(
+    member: Callable[[Fraction], Mechanism | None], size: Fraction
+) -> tuple[Fraction, Mechanism | None]:
+    """Halve until a member fits."""
+    for _ in range(80):
+        size /= 2
+        found = member(size)
+        if found is not None:
+            return size, found
+    return size, None
+
+
+def _short(x: Fraction) -> Fraction:
+    """x rounded down to some two dozen significant bits."""
+    shift = x.denominator.bit_length() - x.numerator.bit_length() + PRECISION_BITS + 4
+    scaled = x * Fraction(2) ** shift
+    return Fraction(scaled.numerator // scaled.denominator) / Fraction(2) ** shift

@@ -1,0 +1,202 @@
+"""Loss distributions of shifted integer noise, in integers, rounded towards privacy.
+
+The loss at x of the pair (noise, noise + s) is log p(x) - log p(x - s). Its distribution says everything about a
+step: delta(epsilon) = P(loss = infinity) + E max(0, 1 - exp(epsilon - loss)); losses of independent cells add. Masses are
+integers over 2**bits and are rounded up, losses are multiples of a rational unit and are rounded up, so every
+statement derived here is at least the truth.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import gcd
+from typing import Protocol, cast, runtime_checkable
+
+from dalenius.core.exact import exp_enclosure, log_lower, log_upper, round_up
+from dalenius.core.law import IntegerLaw
+from dalenius.errors import TooLarge
+
+BITS = 160
+MOST_ATOMS = 1 << 15
+
+
+@runtime_checkable
+class ExponentialLaw(Protocol):
+    """A law with weights exp(unit * key(x)), unit rational and key(x) an integer; its losses are exact."""
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """The unit and the key."""
+
+    def largest_loss(self, size: int) -> Fraction | None:
+        """Bound of every finite loss at a shift, None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossDistribution:
+    """masses[i] bounds 2**bits * P(loss = (first + i) * unit) from above; `infinite` likewise for no bound at all."""
+
+    unit: Fraction
+    first: int
+    masses: tuple[int, ...]
+    infinite: int = 0
+
+    def delta(self, epsilon: Fraction) -> Fraction:
+        """delta(epsilon), rounded up."""
+        start = max(epsilon // self.unit + 1 - self.first, 0)
+        total = self.infinite << BITS
+        if start < len(self.masses):
+            keep = exp_enclosure(epsilon - (self.first + start) * self.unit, BITS)[0]
+            ratio = exp_enclosure(-self.unit, BITS)[0]
+            one = 1 << BITS
+            for mass in self.masses[start:]:
+                total += mass * (one - keep)
+                keep = keep * ratio >> BITS
+        return min(Fraction(1), Fraction(total, 1 << (2 * BITS)))
+
+    def renyi(self, order: Fraction) -> Fraction:
+        """Renyi divergence of an order above 1, rounded up: log E exp((order - 1) loss) / (order - 1)."""
+        if self.infinite:
+            raise TooLarge("A Renyi divergence is infinite where the loss can be infinite.")
+        growth = exp_enclosure((order - 1) * self.unit, BITS)[1]
+        factor = exp_enclosure((order - 1) * self.unit * self.first, BITS)[1]
+        total = 0
+        for mass in self.masses:
+            total += mass * factor
+            factor = -(-factor * growth >> BITS)
+        return max(round_up(log_upper(Fraction(total, 1 << (2 * BITS))) / (order - 1), 10**15), Fraction(0))
+
+    def beside(self, other: "LossDistribution") -> "LossDistribution":
+        """Both steps, independent: the losses add."""
+        left, right = _aligned(self, other)
+        both = self.infinite + other.infinite - (self.infinite * other.infinite >> BITS)
+        return LossDistribution(
+            left.unit, left.first + right.first, _convolved(left.masses, right.masses), both
+        )._narrowed()
+
+    def times(self, count: int) -> "LossDistribution":
+        """So many independent copies."""
+        if count == 1:
+            return self
+        half = self.times(count // 2)
+        whole = half.beside(half)
+        return whole.beside(self) if count % 2 else whole
+
+    def _on(self, unit: Fraction) -> "LossDistribution":
+        """The same on another grid, every loss rounded up."""
+        if unit == self.unit:
+            return self
+        keys = [-(-(self.first + i) * self.unit // unit) for i in range(len(self.masses))]
+        return _collected(unit, dict.fromkeys(keys, 0), keys, self.masses, self.infinite)
+
+    def _narrowed(self) -> "LossDistribution":
+        """Not more atoms than are served: a coarser grid, every loss rounded up."""
+        if len(self.masses) <= MOST_ATOMS:
+            return self
+        return self._on(self.unit * (len(self.masses) // MOST_ATOMS + 1))
+
+
+def _collected(
+    unit: Fraction, empty: dict[int, int], keys: Sequence[int], masses: Sequence[int], infinite: int
+) -> LossDistribution:
+    atoms = empty
+    for key, mass in zip(keys, masses, strict=True):
+        atoms[key] = atoms.get(key, 0) + mass
+    first, last = min(atoms, default=0), max(atoms, default=-1)
+    return LossDistribution(unit, first, tuple(atoms.get(k, 0) for k in range(first, last + 1)), infinite)
+
+
+def _aligned(left: LossDistribution, right: LossDistribution) -> tuple[LossDistribution, LossDistribution]:
+    if left.unit == right.unit:
+        return left, right
+    common = Fraction(
+        gcd(left.unit.numerator * right.unit.denominator, right.unit.numerator * left.unit.denominator),
+        left.unit.denominator * right.unit.denominator,
+    )
+    widest = max(len(left.masses) * left.unit, len(right.masses) * right.unit)
+    unit = max(common, widest / MOST_ATOMS)
+    return left._on(unit), right._on(unit)
+
+
+def _convolved(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    """Exact convolution by one multiplication of large integers, then rounded up to the scale."""
+    if not left or not right:
+        return ()
+    width = (2 * (BITS + 1) + min(len(left), len(right)).bit_length()) // 8 + 1
+    a = int.from_bytes(b"".join(m.to_bytes(width, "little") for m in left), "little")
+    b = a if left is right else int.from_bytes(b"".join(m.to_bytes(width, "little") for m in right), "little")
+    count = len(left) + len(right) - 1
+    product = (a * b).to_bytes(width * (count + 1), "little")
+    return tuple(
+        -(-int.from_bytes(product[i * width : (i + 1) * width], "little") >> BITS) for i in range(count)
+    )
+
+
+def of_shift(law: IntegerLaw, size: int) -> LossDistribution:
+    """The loss of the pair (noise, noise + size), for a size of either sign."""
+    return _of_shift(cast(Hashable, law), size)
+
+
+@lru_cache(maxsize=256)
+def _of_shift(held: Hashable, size: int) -> LossDistribution:
+    law = cast(IntegerLaw, held)
+    table = law.weights(BITS + 32)
+    if len(table.lower) > 4 * MOST_ATOMS:
+        raise TooLarge("The law is too wide for an exact loss distribution.")
+    total = sum(table.lower)
+    scale = 1 << BITS
+    masses = [-(-u * scale // total) for u in table.upper]
+    tail = -(-(table.left + table.right) * scale // total)
+    if isinstance(law, ExponentialLaw):
+        unit, key = law.log_weight()
+        bound = law.largest_loss(size)
+        keys = _exact_keys(law, table.first, len(masses), size, key)
+    else:
+        unit, bound = Fraction(1, 1 << 12), None
+        keys = _rounded_keys(table.lower, table.upper, size, unit)
+    step = reduce(gcd, (k for k in keys if k is not None), 0) or 1
+    infinite = sum(m for m, k in zip(masses, keys, strict=True) if k is None)
+    finite = [(k // step, m) for m, k in zip(masses, keys, strict=True) if k is not None]
+    if tail and bound is not None:
+        finite.append((-(-bound // (unit * step)), tail))
+    else:
+        infinite += tail
+    return _collected(unit * step, {}, [k for k, _ in finite], [m for _, m in finite], min(infinite, scale))
+
+
+def _exact_keys(
+    law: IntegerLaw, first: int, count: int, size: int, key: Callable[[int], int]
+) -> list[int | None]:
+    low, high = law.support
+    return [
+        None
+        if (low is not None and x - size < low) or (high is not None and x - size > high)
+        else key(x) - key(x - size)
+        for x in range(first, first + count)
+    ]
+
+
+def _rounded_keys(lower: Sequence[int], upper: Sequence[int], size: int, unit: Fraction) -> list[int | None]:
+    """Losses of a law without exact logarithms, rounded up to the unit; unbounded where the partner may vanish."""
+    keys: list[int | None] = []
+    for i, most in enumerate(upper):
+        partner = lower[i - size] if 0 <= i - size < len(lower) else 0
+        keys.append(-(-log_upper(Fraction(most, partner), 40) // unit) if partner and most else None)
+    return keys
+
+
+def is_symmetric(law: IntegerLaw) -> bool:
+    """Whether noise and its negative have the same law, judged by the enclosed weights."""
+    table = law.weights(64)
+    return table.first == -table.last and list(table.upper) == list(table.upper)[::-1]
+
+
+def largest_log_ratio(lower: Sequence[int], upper: Sequence[int], size: int) -> Fraction:
+    """A lower bound of the largest loss within the table."""
+    best = Fraction(0)
+    for i, least in enumerate(lower):
+        if 0 <= i - size < len(upper) and least and upper[i - size]:
+            ratio = Fraction(least, upper[i - size])
+            if ratio > 1:
+                best = max(best, log_lower(ratio, 40))
+    return best

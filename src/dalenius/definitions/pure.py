@@ -1,0 +1,67 @@
+"""Pure differential privacy: the loss is bounded by epsilon with certainty.
+
+Guarantee
+    For neighbours D, D' and every set of outputs S: P(M(D) in S) <= exp(epsilon) P(M(D') in S).
+Requires
+    Steps whose loss is bounded with certainty; epsilons of a sequence add.
+Evidence
+    Proved, given the steps' own statements.
+References
+    Dwork, McSherry, Nissim & Smith (2006).
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.neighbours import Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["Pure"]
+
+
+class Pure:
+    """epsilon-differential privacy."""
+
+    name: ClassVar[str] = "pure"
+    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",)
+    )
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the epsilons add up to no more than the budget's."""
+        if budget.epsilon is None:
+            raise ParameterError("The definition 'pure' needs epsilon.", name="epsilon")
+        return self._epsilon(profiles) <= budget.epsilon
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """The sum of the steps' costs; the pure sum is kept beside it."""
+        self._epsilon(profiles)
+        return summed_cost(profiles)
+
+    def sentence(self, budget: Budget) -> str:
+        """In plain words."""
+        epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
+        return (
+            f"Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a factor "
+            f"of exp({epsilon}) because of that unit's data (pure differential privacy, epsilon = {epsilon})."
+        )
+
+    @staticmethod
+    def _epsilon(profiles: Sequence[PrivacyProfile]) -> Fraction:
+        one_relation(profiles)
+        total = Fraction(0)
+        for profile in profiles:
+            if profile.epsilon is None or profile.delta:
+                raise Unsupported(
+                    "This noise has no certain bound on the loss, so it is not pure; use 'approximate' or 'zero_concentrated'."
+                )
+            total += profile.epsilon
+        return total
