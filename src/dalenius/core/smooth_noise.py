@@ -1,0 +1,322 @@
+"""Noise for smooth sensitivity: release f + scale * S * Z, with the constants that make it private.
+
+Premises: S is at least the local sensitivity at every data set, and |log S - log S'| <= beta between neighbours, both
+for the relation of the claim. With g = -log density of Z in the unit scale / S, the loss is at most epsilon if, for all z,
+|s| <= 1/scale and 0 <= b <= beta, both g(e^b z + s) - b - g(z) and g(e^-b (z + s)) + b - g(z) are. Each class states
+its scale as a rational rounded up, and draws ideal values for `core.ideal_rounding`.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log, log1p
+from typing import ClassVar
+
+from dalenius.core.exact import Enclosure, exp_lower, exp_upper, log_upper, sqrt_upper
+from dalenius.core.ideal_rounding import (
+    Ideal,
+    LazyUniform,
+    exp_of,
+    exponential,
+    is_below,
+    log_enclosure,
+    sign,
+    times,
+    uniform_bits,
+)
+from dalenius.core.randomness import RandomSource, below
+from dalenius.errors import ParameterError
+
+_BITS = 96
+
+
+def _signed(magnitude: Ideal, s: int) -> Ideal:
+    if s > 0:
+        return magnitude
+
+    def mirrored(bits: int) -> Enclosure:
+        low, high = magnitude(bits)
+        return -high, -low
+
+    return mirrored
+
+
+def _reciprocal_up(x: Fraction) -> Fraction:
+    """1/x, rounded up to a short rational."""
+    if x <= 0:
+        raise ParameterError("epsilon is too small for this beta; choose a smaller beta.", name="beta")
+    return Fraction(-(-(x.denominator << _BITS) // x.numerator), 1 << _BITS)
+
+
+def _check(epsilon: Fraction, beta: Fraction, limit: Fraction) -> None:
+    if not 0 < beta < limit:
+        raise ParameterError(
+            f"beta must be positive and below {limit} for this noise at epsilon {epsilon}; received {beta}.",
+            name="beta",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialTail:
+    """Ideal draws from the density proportional to (1 + |w|**power) ** -exponent, by exact rejection.
+
+    The envelope min(1, |w|**-g), g = power * exponent > 1, is a uniform on (0, 1) with probability (g-1)/g and a
+    Pareto beyond 1 otherwise; with t = w or 1/w a draw is kept with probability (1 + t**power) ** -exponent.
+    """
+
+    power: Fraction
+    exponent: Fraction
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """One signed draw; the number of attempts depends on the randomness alone."""
+        g = self.power * self.exponent
+        while True:
+            is_core = below(rng, g.numerator) < g.numerator - g.denominator
+            uniform, coin = LazyUniform(rng), LazyUniform(rng)
+            e = exponential(uniform)
+            rate = self.power if is_core else self.power / (g - 1)
+            if is_below(coin, self._keep(e, rate)):
+                magnitude = uniform.enclose if is_core else _grown(e, 1 / (g - 1))
+                return _signed(magnitude, sign(rng))
+
+    def _keep(self, e: Ideal, rate: Fraction) -> Ideal:
+        def enclose(bits: int) -> Enclosure:
+            low, high = e(bits)
+            t = exp_of(times((-high, -low), rate), bits)
+            unit = 1 << bits
+            inner = log_enclosure(unit + t[0], unit + t[1], bits, bits)
+            low, high = times(inner, -self.exponent)
+            return exp_of((low, high), bits)
+
+        return enclose
+
+
+def _grown(e: Ideal, rate: Fraction) -> Ideal:
+    """exp(rate * E)."""
+    return lambda bits: exp_of(times(e(bits), rate), bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Cauchy:
+    """Density 1 / (pi (1 + z^2)); tight: 1/scale^2 = min(4 sinh^2(eps/2), (e^eps - e^beta)(e^beta - e^-eps)).
+
+    For beta <= log(2 cosh eps - 1) the second term is not active and beta costs nothing. No mean, no variance.
+    """
+
+    epsilon: Fraction
+    beta: Fraction
+    name: ClassVar[str] = "cauchy"
+    is_pure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon, self.beta, self.epsilon)
+
+    @property
+    def scale(self) -> Fraction:
+        """1 / alpha, rounded up."""
+        grow_low, shrink_low = exp_lower(self.epsilon, _BITS), exp_lower(-self.epsilon, _BITS)
+        shrink_up = exp_upper(-self.epsilon, _BITS)
+        b_low, b_up = exp_lower(self.beta, _BITS), exp_upper(self.beta, _BITS)
+        square = min(grow_low - 2 + shrink_low, (grow_low - b_up) * (b_low - shrink_up))
+        if square <= 0:
+            raise ParameterError("beta is too close to epsilon.", name="beta")
+        return sqrt_upper(1 / square, _BITS)
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """One ideal draw."""
+        return PolynomialTail(Fraction(2), Fraction(1)).draw(rng)
+
+    def log_density(self, z: float) -> float:
+        """Up to a constant; for checks."""
+        return -log1p(z * z)
+
+
+@dataclass(frozen=True, slots=True)
+class Lomax:
+    """Density proportional to (1 + a|z|)^-k, k = 1 + eps/beta, a = min(e^(eps/k) - 1, e^beta (e^((eps-beta)/k) - 1)).
+
+    Scale 1. The variance 2 / (a^2 (k-2)(k-3)) is finite for beta < eps/2; as beta -> 0 the law tends to Laplace's.
+    """
+
+    epsilon: Fraction
+    beta: Fraction
+    name: ClassVar[str] = "lomax"
+    is_pure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon, self.beta, self.epsilon)
+
+    @property
+    def k(self) -> Fraction:
+        """Exponent of the tail."""
+        return 1 + self.epsilon / self.beta
+
+    @property
+    def a(self) -> Fraction:
+        """Rate near zero, rounded down."""
+        first = exp_lower(self.epsilon / self.k, _BITS) - 1
+        second = exp_lower(self.beta, _BITS) * (exp_lower((self.epsilon - self.beta) / self.k, _BITS) - 1)
+        return min(first, second)
+
+    @property
+    def scale(self) -> Fraction:
+        """1 / a, rounded up: the law is drawn in units of 1 / a."""
+        return _reciprocal_up(self.a)
+
+    @property
+    def variance(self) -> float:
+        """At S = 1; infinite for k <= 3."""
+        a, k = float(self.a), float(self.k)
+        return 2 / (a * a * (k - 2) * (k - 3)) if k > 3 else float("inf")
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """sign * (U^(-1/(k-1)) - 1)."""
+        grown = _grown(exponential(LazyUniform(rng)), 1 / (self.k - 1))
+
+        def magnitude(bits: int) -> Enclosure:
+            low, high = grown(bits)
+            return max(low - (1 << bits), 0), max(high - (1 << bits), 0)
+
+        return _signed(magnitude, sign(rng))
+
+    def log_density(self, z: float) -> float:
+        """Of a|z|, up to a constant; for checks."""
+        return -float(self.k) * log1p(abs(z))
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """Density proportional to 1 / (1 + |z|^g): (g-1)^((g-1)/g) / scale + max(g-1, 1) beta <= eps suffices."""
+
+    epsilon: Fraction
+    beta: Fraction
+    g: Fraction = Fraction(3)
+    name: ClassVar[str] = "polynomial"
+    is_pure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.g <= 1:
+            raise ParameterError("g must be greater than 1.", name="g")
+        _check(self.epsilon, self.beta, self.epsilon / max(self.g - 1, Fraction(1)))
+
+    @property
+    def slide(self) -> Fraction:
+        """(g-1)^((g-1)/g), rounded up."""
+        return exp_upper(log_upper(self.g - 1, _BITS) * (self.g - 1) / self.g, _BITS)
+
+    @property
+    def scale(self) -> Fraction:
+        """1 / alpha, rounded up."""
+        return self.slide * _reciprocal_up(self.epsilon - max(self.g - 1, Fraction(1)) * self.beta)
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """One ideal draw."""
+        return PolynomialTail(self.g, Fraction(1)).draw(rng)
+
+    def log_density(self, z: float) -> float:
+        """Up to a constant; for checks."""
+        return -log1p(abs(z) ** float(self.g))
+
+
+@dataclass(frozen=True, slots=True)
+class StudentT:
+    """Student's t with nu >= 1 degrees: 1/scale = 2 sqrt(nu) (eps - nu beta) / (nu + 1) suffices.
+
+    Drawn as W = Z / sqrt(nu), density (1 + w^2)^(-(nu+1)/2), so that the scale stays rational.
+    """
+
+    epsilon: Fraction
+    beta: Fraction
+    nu: Fraction = Fraction(3)
+    name: ClassVar[str] = "student"
+    is_pure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.nu < 1:
+            raise ParameterError("nu must be at least 1.", name="nu")
+        _check(self.epsilon, self.beta, self.epsilon / self.nu)
+
+    @property
+    def scale(self) -> Fraction:
+        """sqrt(nu) / alpha, exactly."""
+        return (self.nu + 1) / (2 * (self.epsilon - self.nu * self.beta))
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """One ideal draw of Z / sqrt(nu)."""
+        return PolynomialTail(Fraction(2), (self.nu + 1) / 2).draw(rng)
+
+    def log_density(self, z: float) -> float:
+        """Of Z / sqrt(nu), up to a constant; for checks."""
+        return -(float(self.nu) + 1) / 2 * log1p(z * z)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLogNormal:
+    """Z = X e^{sY}, X Laplace, Y normal: (eps^2/2)-zCDP with 1/scale = e^{-3 s^2/2} (eps - beta/s)."""
+
+    epsilon: Fraction
+    beta: Fraction
+    s: Fraction = Fraction(1, 2)
+    name: ClassVar[str] = "laplace_log_normal"
+    is_pure: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.s <= 0:
+            raise ParameterError("s must be positive.", name="s")
+        _check(self.epsilon, self.beta, self.epsilon * self.s)
+
+    @property
+    def scale(self) -> Fraction:
+        """1 / c, rounded up."""
+        return exp_upper(3 * self.s**2 / 2, _BITS) * _reciprocal_up(self.epsilon - self.beta / self.s)
+
+    @property
+    def variance(self) -> float:
+        """At S = 1."""
+        s, eps, t = float(self.s), float(self.epsilon), float(self.beta)
+        return 2 * exp(5 * s * s) / (eps - t / s) ** 2
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """One ideal draw."""
+        e, y = exponential(LazyUniform(rng)), _signed(_half_normal(rng), sign(rng))
+
+        def magnitude(bits: int) -> Enclosure:
+            (a, b), (c, d) = e(bits), exp_of(times(y(bits), self.s), bits)
+            return (a * c) >> bits, -(-(b * d) >> bits)
+
+        return _signed(magnitude, sign(rng))
+
+
+def _half_normal(rng: RandomSource) -> Ideal:
+    """|Y|: an exponential E kept with probability exp(-(E - 1)^2 / 2)."""
+    while True:
+        e, bar = exponential(LazyUniform(rng)), exponential(LazyUniform(rng))
+        bits = 192
+        while True:
+            low, high = e(bits)
+            unit = 1 << bits
+            ends = ((low - unit) ** 2, (high - unit) ** 2)
+            least = 0 if low <= unit <= high else min(ends)
+            target = (least >> (bits + 1), -(-max(ends) >> (bits + 1)))
+            b_low, b_high = bar(bits)
+            if b_low >= target[1]:
+                return e
+            if b_high <= target[0]:
+                break
+            bits = uniform_bits(bits)
+
+
+SmoothNoise = Cauchy | Lomax | Polynomial | StudentT | LaplaceLogNormal
+
+
+def paper_quantile(gamma: int, alpha: float, p: float) -> float:
+    """Quantile of |Z| / alpha for the density 1/(1+|z|^gamma); floats, for the reproduction of published tables."""
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+
+    whole = quad(lambda z: 1 / (1 + z**gamma), 0, float("inf"))[0]
+
+    def missing(logz: float) -> float:
+        tail: float = quad(lambda z: 1 / (1 + z**gamma), exp(logz), float("inf"))[0]
+        return log(tail / whole) - log(1 - p)
+
+    return float(exp(brentq(missing, -5, 40))) / alpha

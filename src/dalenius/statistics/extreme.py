@@ -1,0 +1,126 @@
+"""The largest, smallest, k-th largest or k-th smallest value of one numeric variable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dalenius.core.domain import Domain
+from dalenius.core.law import IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.order_statistics import (
+    Sorted,
+    local_of_monotone,
+    prepare,
+    smooth_add_remove,
+    smooth_replace,
+)
+from dalenius.core.query import Filter, ValuesQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["Extreme"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extreme:
+    """The value of the given rank from the top (or from the bottom), in steps.
+
+    With fewer values than `rank` the answer is the declared bound at the other end.
+    Guarantee: as for `Quantile`. The local sensitivity under replace of rank 2 and beyond does not depend on the
+    declared bounds (Soria-Comas et al. 2017, 6.2.3: the second maximum in place of the maximum).
+    Requires: one row to a unit for anything but the global value; under replace, no row may drop out of the list.
+    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_order_statistics.py.
+    References: Soria-Comas et al. (2017) 6.2, with beta in the exponent.
+    """
+
+    query: ValuesQuery
+    low: int
+    high: int
+    rank: int = 1
+    is_largest: bool = True
+    is_complete: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise ParameterError(f"rank counts from 1; received {self.rank}.")
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        name: str,
+        *,
+        rank: int = 1,
+        is_largest: bool = True,
+        where: tuple[Filter, ...] = (),
+    ) -> "Extreme":
+        """For a declared variable."""
+        bounds = domain.variable(name).bounds
+        return cls(
+            query=ValuesQuery(value=name, where=where),
+            low=bounds.low,
+            high=bounds.high,
+            rank=rank,
+            is_largest=is_largest,
+            is_complete=not where and bounds.missing != "drop" and bounds.outside == "clamp",
+        )
+
+    def position(self, n: int) -> int:
+        """Place in sorted order; outside 1..n if there are too few values."""
+        return n - self.rank + 1 if self.is_largest else self.rank
+
+    def _of(self, data: Sorted) -> int:
+        return data.at(self.position(len(data)))
+
+    def value(self, values: Sequence[int] | IntArray) -> int:
+        """The exact answer, in steps."""
+        return self._of(prepare(values, self.low, self.high))
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """The width of the bounds."""
+        return Sensitivity.of_patterns(((self.high - self.low,),))
+
+    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
+        """Largest change that one record can make to these values, exactly, in steps."""
+        self._check(neighbours)
+        data = prepare(values, self.low, self.high)
+        return local_of_monotone(data, self._of, is_replace=neighbours.is_replace)
+
+    def smooth(
+        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
+    ) -> Fraction:
+        """The larger of `least` and the smooth sensitivity with exp(-beta) = base, in steps.
+
+        Exact under replace; a smooth upper bound under add-remove.
+        """
+        self._check(neighbours)
+        data = prepare(values, self.low, self.high)
+        m = self.position(len(data))
+        if not neighbours.is_replace:
+            return smooth_add_remove(data, m, base, least)
+        if not 1 <= m <= len(data):
+            # The answer is a declared bound whatever the values are, at every data set of this size.
+            return Fraction(least)
+        return smooth_replace(data, m, m, base, least)
+
+    def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
+        """Largest change between neighbours made of these values only, in steps.
+
+        Exact, but for add-remove with fewer than `rank` + 1 values, where it is the global value.
+        """
+        data = prepare(values, self.low, self.high)
+        n = len(data)
+        if not neighbours.is_replace and n <= self.rank:
+            return self.high - self.low
+        if not 1 <= self.position(n) <= n:
+            return 0
+        return int(data.values[-1] - data.values[0])
+
+    def _check(self, neighbours: Neighbours) -> None:
+        if neighbours.max_rows > 1:
+            raise Unsupported("Local and smooth sensitivities are for one row to a unit.")
+        if neighbours.is_replace and not self.is_complete:
+            raise Unsupported(
+                "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
+                " what replaces it, or use add-remove."
+            )
