@@ -23,34 +23,46 @@ class Categories:
     """Declared categories in declared order.
 
     `missing` and `unseen` say what becomes of NULLs and of values that were not declared: a declared category,
-    or "drop".
+    or "drop". `values` says what the file holds for each label, where that is not the label itself.
     """
 
     labels: tuple[str, ...]
     missing: str = DROP
     unseen: str = DROP
+    values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.labels:
             raise DocumentError("A list of categories must not be empty.")
-        seen: set[str] = set()
-        for label in self.labels:
-            if label in seen:
-                raise DocumentError(f"The category {label!r} is declared twice.", received=label)
-            seen.add(label)
+        if self.values and len(self.values) != len(self.labels):
+            raise DocumentError("A code list must give one label to each code.")
+        for texts in (self.labels, self.values):
+            seen: set[str] = set()
+            for text in texts:
+                if text in seen:
+                    raise DocumentError(f"The category {text!r} is declared twice.", received=text)
+                seen.add(text)
+        for position, value in enumerate(self.values):
+            if value in self.labels and self.labels.index(value) != position:
+                raise DocumentError(f"{value!r} is the code of one category and the label of another.")
         for rule in (self.missing, self.unseen):
-            if rule != DROP and rule not in seen:
-                raise UnknownName.among("category", rule, [*self.labels, DROP])
+            if rule != DROP:
+                self.code(rule)
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the file holds for each label."""
+        return self.values or self.labels
+
     def code(self, label: str) -> int:
-        """Position of a declared label."""
-        try:
-            return self.labels.index(label)
-        except ValueError:
-            raise UnknownName.among("category", label, self.labels) from None
+        """Position of a declared label, or of the value that stands for it in the file."""
+        for texts in (self.labels, self.values):
+            if label in texts:
+                return texts.index(label)
+        raise UnknownName.among("category", label, self.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

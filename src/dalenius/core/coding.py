@@ -1,0 +1,169 @@
+"""How one raw value is read against its declaration: the definition that every engine must equal.
+
+Nothing here raises for any value, and each value is read by itself, so that one row never changes how another is
+read. A category is matched by canonical text: an integer is its digits, a float or decimal of integral value
+likewise, a Boolean is "true" or "false", everything else is the text it prints as. A number is read exactly
+(a float as the decimal it prints as), clamped or dropped outside the bounds, and rounded half to even on the
+declared grid. NULL and NaN are missing; text that is no number, in a numeric variable, counts as missing.
+"""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from math import inf, isinf, isnan
+
+from dalenius.core.domain import DROP, Bounds, Categories, Variable
+
+DROPPED_CATEGORY = -1
+DROPPED_NUMBER = -(2**63)
+_NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?[ \t]*", re.ASCII)
+_LONGEST_TEXT = 400
+_LARGEST_EXPONENT = 400
+
+
+class Note(StrEnum):
+    """What was odd about a value, for the custodian's report."""
+
+    VALID = "valid"
+    MISSING = "missing"
+    UNSEEN = "unseen"
+    OUTSIDE = "outside"
+    UNREADABLE = "unreadable"
+
+
+Reading = tuple[int, Note]
+Reader = Callable[[object], Reading]
+
+
+def plain_value(value: object) -> object:
+    """A NumPy scalar as the Python value it stands for; everything else unchanged."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+
+
+def canonical_text(value: object) -> str | None:
+    """The text by which a value is matched with categories; None if it is missing.
+
+    >>> [canonical_text(x) for x in (1, 1.0, True, "1", Decimal("1.00"), 0.5, None, float("nan"))]
+    ['1', '1', 'true', '1', '1', '0.5', None, None]
+    """
+    value = plain_value(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return _digits(value)
+    if isinstance(value, float):
+        if isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, Decimal):
+        return _decimal_text(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    text = str(value)
+    return None if text in ("NaT", "<NA>") else text
+
+
+def _digits(value: int) -> str:
+    # Python refuses to print integers of thousands of digits; no category is that long.
+    return str(value) if value.bit_length() < 10_000 else "an integer of many digits"
+
+
+def _decimal_text(value: Decimal) -> str | None:
+    if value.is_nan():
+        return None
+    if value.is_infinite():
+        return "inf" if value > 0 else "-inf"
+    if abs(value.adjusted()) > _LARGEST_EXPONENT:
+        return str(value)
+    if value == value.to_integral_value():
+        return str(int(value))
+    return format(value.normalize(), "f")
+
+
+def exact_number(value: object) -> Fraction | float | None:
+    """The rational that a raw value stands for, an infinity, NaN for a missing one, None for what is no number.
+
+    >>> exact_number("0.1"), exact_number(0.1), exact_number("one") is None
+    (Fraction(1, 10), Fraction(1, 10), True)
+    """
+    value = plain_value(value)
+    if value is None:
+        return float("nan")
+    if isinstance(value, bool | int):
+        return Fraction(int(value))
+    if isinstance(value, float):
+        return value if isnan(value) or isinf(value) else Fraction(repr(value))
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    if isinstance(value, str):
+        if len(value) > _LONGEST_TEXT or not _NUMBER.fullmatch(value):
+            return _special(value)
+        value = Decimal(value.strip())
+    if isinstance(value, Decimal):
+        if value.is_nan():
+            return float("nan")
+        if value.is_infinite() or value.adjusted() > _LARGEST_EXPONENT:
+            return inf if value > 0 else -inf
+        return Fraction(0) if value.adjusted() < -_LARGEST_EXPONENT else Fraction(value)
+    return float("nan") if str(value) in ("NaT", "<NA>") else None
+
+
+def _special(text: str) -> float | None:
+    word = text.strip().lower() if len(text) < 20 else ""
+    if word in ("", "nan"):
+        return float("nan")
+    return {"inf": inf, "+inf": inf, "infinity": inf, "-inf": -inf, "-infinity": -inf}.get(word)
+
+
+def category_reader(categories: Categories) -> Reader:
+    """Reads raw values as codes of declared categories."""
+    codes = {text: code for code, text in enumerate(categories.texts)}
+    missing = DROPPED_CATEGORY if categories.missing == DROP else categories.code(categories.missing)
+    unseen = DROPPED_CATEGORY if categories.unseen == DROP else categories.code(categories.unseen)
+
+    def read(value: object) -> Reading:
+        text = canonical_text(value)
+        if text is None:
+            return missing, Note.MISSING
+        code = codes.get(text)
+        return (unseen, Note.UNSEEN) if code is None else (code, Note.VALID)
+
+    return read
+
+
+def number_reader(bounds: Bounds) -> Reader:
+    """Reads raw values as whole numbers of steps."""
+    missing = DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code
+    clamps = bounds.outside != DROP
+
+    def read(value: object) -> Reading:
+        number = exact_number(value)
+        if number is None:
+            return missing, Note.UNREADABLE
+        if isinstance(number, float) and isnan(number):
+            return missing, Note.MISSING
+        if number < bounds.lower:
+            return (bounds.low if clamps else DROPPED_NUMBER), Note.OUTSIDE
+        if number > bounds.upper:
+            return (bounds.high if clamps else DROPPED_NUMBER), Note.OUTSIDE
+        return round(Fraction(number) / bounds.step), Note.VALID
+
+    return read
+
+
+def reader(variable: Variable) -> Reader:
+    """The reader of a declared variable."""
+    if isinstance(variable.domain, Bounds):
+        return number_reader(variable.domain)
+    return category_reader(variable.domain)
+
+
+def is_dropped(variable: Variable, code: int) -> bool:
+    """Whether a row with this code of the variable is outside everything that uses the variable."""
+    return code == (DROPPED_NUMBER if variable.is_numeric else DROPPED_CATEGORY)

@@ -1,0 +1,235 @@
+"""Microdata in memory: the plain reference that every other engine must equal.
+
+Rows are read one by one with the scalar readers of `core.coding`, and every aggregate is a Python integer. Use it
+for small data and for tests; `duckdb` takes the same data frames and is fast.
+"""
+
+import hmac
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.coding import Note, canonical_text, is_dropped, reader
+from dalenius.core.contribution import kept
+from dalenius.core.domain import Axis, Domain
+from dalenius.core.law import IntArray
+from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.sealed import Sealed
+from dalenius.core.tally import LIMIT, empty_cell, largest_contribution
+from dalenius.errors import RequestError, UnknownName
+
+__all__ = ["MemorySource"]
+
+Codes = dict[str, int]
+
+
+class MemorySource:
+    """Rows held as Python values."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        columns: Mapping[str, Sequence[object]],
+        secret: bytes = b"",
+        rows: int | None = None,
+    ) -> None:
+        self.domain = domain
+        wanted = {v.source_column for v in domain.variables.values()}
+        if domain.unit_id is not None:
+            wanted.add(domain.unit_id)
+        for name in sorted(wanted):
+            if name not in columns:
+                raise UnknownName.among("column", name, columns)
+        self._columns = {name: list(columns[name]) for name in columns if name in wanted}
+        lengths = {len(column) for column in self._columns.values()} or {rows or 0}
+        if len(lengths) > 1:
+            raise RequestError("The columns of a data set must have the same length.")
+        self._rows = lengths.pop()
+        self._notes: dict[str, dict[str, int]] = {}
+        self._over = 0
+        self._coded = self._keep(self._code(), secret)
+
+    @classmethod
+    def of(cls, domain: Domain, data: Any, secret: bytes = b"") -> "MemorySource":
+        """From a mapping of columns, a list of rows (mappings), or a pandas, polars or Arrow table."""
+        return cls(domain, columns_of(data, [v.source_column for v in domain.variables.values()]), secret)
+
+    def table(self, query: TableQuery) -> Sealed[IntArray]:
+        """One exact aggregate per cell."""
+        largest_contribution(query, self.domain)
+        space = query.space
+        start = empty_cell(query, self.domain)
+        cells = [start] * space.size
+        structural = set(space.structural_indices)
+        for row in self._coded:
+            index = self._cell(query, row)
+            if index is None or index in structural:
+                continue
+            share = self._share(query, row)
+            if share is not None:
+                cells[index] = _combine(query.aggregate, cells[index], share)
+        bounded = [max(-LIMIT, min(LIMIT, value)) for value in cells]
+        return Sealed(np.array(bounded, dtype=np.int64))
+
+    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
+        """Sorted values of one numeric variable, in steps."""
+        variable = self.domain.variable(query.value)
+        _ = variable.bounds
+        found = [
+            row[query.value]
+            for row in self._coded
+            if self._passes(query.where, row) and not is_dropped(variable, row[query.value])
+        ]
+        return Sealed(np.array(sorted(found), dtype=np.int64))
+
+    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
+        """One batch of coded rows."""
+        for name in variables:
+            self.domain.variable(name)
+        yield {name: np.array([row[name] for row in self._coded], dtype=np.int64) for name in variables}
+
+    def fingerprint(self, key: bytes) -> str:
+        """Keyed digest of the declared columns, value by value and in order."""
+        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        for name in sorted(self._columns):
+            digest.update(f"column {len(name)} {name} {self._rows}\n".encode())
+            for value in self._columns[name]:
+                text = canonical_text(value)
+                content = (
+                    b"-"
+                    if text is None
+                    else f"{type(value).__name__} {text}".encode("utf-8", "surrogateescape")
+                )
+                digest.update(len(content).to_bytes(8, "little") + content)
+        return digest.hexdigest()
+
+    def judge(self) -> Mapping[str, Any]:
+        """Counts of odd values, for the custodian."""
+        zeros = sum(self._in_structural_zero(row) for row in self._coded)
+        return {
+            "rows": self._rows,
+            "rows_kept": len(self._coded),
+            "rows_without_unit": self._without,
+            "rows_over_max": self._over,
+            "rows_in_structural_zeros": zeros,
+            "variables": self._notes,
+        }
+
+    def _code(self) -> list[Codes]:
+        rows: list[Codes] = [{} for _ in range(self._rows)]
+        for name, variable in self.domain.variables.items():
+            read = reader(variable)
+            notes = {str(note): 0 for note in Note}
+            for row, value in zip(rows, self._columns[variable.source_column], strict=True):
+                row[name], note = read(value)
+                notes[str(note)] += 1
+            self._notes[name] = notes
+        return rows
+
+    def _keep(self, rows: list[Codes], secret: bytes) -> list[Codes]:
+        self._without = 0
+        if self.domain.unit_id is None:
+            return rows
+        persons: dict[str, list[int]] = {}
+        for position, value in enumerate(self._columns[self.domain.unit_id]):
+            person = canonical_text(value)
+            if person is None:
+                self._without += 1
+            else:
+                persons.setdefault(person, []).append(position)
+        most = self.domain.neighbours.max_rows
+        chosen: list[int] = []
+        for person, positions in persons.items():
+            mine = ((p, list(rows[p].values())) for p in positions)
+            chosen += kept(secret, person, mine, most)
+            self._over += max(0, len(positions) - most)
+        return [rows[position] for position in sorted(chosen)]
+
+    def _cell(self, query: TableQuery, row: Codes) -> int | None:
+        if not self._passes(query.where, row):
+            return None
+        index = 0
+        for axis in query.space.axes:
+            position = _position(axis, row[axis.variable])
+            if position < 0:
+                return None
+            index = index * len(axis) + position
+        return index
+
+    def _passes(self, where: Iterable[Filter], row: Codes) -> bool:
+        for condition in where:
+            variable, code = self.domain.variable(condition.variable), row[condition.variable]
+            if is_dropped(variable, code):
+                return False
+            if variable.is_numeric:
+                if condition.low is not None and code < condition.low:
+                    return False
+                if condition.high is not None and code > condition.high:
+                    return False
+            elif code not in condition.codes:
+                return False
+        return True
+
+    def _share(self, query: TableQuery, row: Codes) -> int | None:
+        share = 1
+        for name in (query.value, query.weight):
+            if name is not None and is_dropped(self.domain.variable(name), row[name]):
+                return None
+        if query.aggregate is not Aggregate.COUNT:
+            share = row[str(query.value)] - query.centre
+        if query.aggregate is Aggregate.SUM_OF_SQUARES:
+            share *= share
+        return share if query.weight is None else share * row[query.weight]
+
+    def _in_structural_zero(self, row: Codes) -> bool:
+        for zero in self.domain.structural_zeros:
+            codes = {
+                name: [self.domain.variable(name).categories.code(c) for c in zero[name]] for name in zero
+            }
+            if all(row[name] in codes[name] for name in codes):
+                return True
+        return False
+
+
+def _position(axis: Axis, code: int) -> int:
+    if not axis.cuts:
+        return axis.codes[code] if code >= 0 else -1
+    for position in range(len(axis)):
+        if axis.cuts[position] <= code < axis.cuts[position + 1]:
+            return position
+    return -1
+
+
+def _combine(aggregate: Aggregate, cell: int, share: int) -> int:
+    if aggregate is Aggregate.MINIMUM:
+        return min(cell, share)
+    if aggregate is Aggregate.MAXIMUM:
+        return max(cell, share)
+    if aggregate is Aggregate.LARGEST_ABSOLUTE:
+        return max(cell, abs(share))
+    return cell + share
+
+
+def columns_of(data: Any, names: Sequence[str]) -> Mapping[str, Sequence[object]]:
+    """Columns of Python values from whatever table a caller has."""
+    if isinstance(data, Mapping):
+        return {str(name): list(column) for name, column in data.items()}
+    if isinstance(data, list | tuple):
+        if not all(isinstance(row, Mapping) for row in data):
+            raise RequestError("Rows must be mappings of column name to value.")
+        found = list(dict.fromkeys([*names, *(key for row in data for key in row)]))
+        return {name: [row.get(name) for row in data] for name in found}
+    if hasattr(data, "to_arrow"):
+        data = data.to_arrow()
+    elif type(data).__module__.startswith("pandas"):
+        import pyarrow
+
+        data = pyarrow.Table.from_pandas(data, preserve_index=False)
+    if hasattr(data, "column_names") and hasattr(data, "column"):
+        return {name: data.column(name).to_pylist() for name in data.column_names}
+    raise RequestError(
+        "Data must be a mapping of columns, a list of rows, or a pandas, polars or Arrow table;"
+        f" received {type(data).__name__}."
+    )

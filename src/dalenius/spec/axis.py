@@ -1,0 +1,182 @@
+"""Axes and conditions of a request, resolved against a declared domain."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from math import prod
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from dalenius.core.domain import Axis, CellSpace, Domain, Variable
+from dalenius.core.exact import plain
+from dalenius.core.query import Filter
+from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
+from dalenius.spec.document import Category, Exact, Name, Part
+
+MOST_ZEROS = 5_000_000
+
+
+class AxisPart(Part):
+    """An axis that is not all categories of a variable: a level, some categories, groups, or cuts."""
+
+    section: ClassVar[str] = "an axis"
+
+    variable: Name
+    level: Name | None = None
+    categories: tuple[Category, ...] | None = Field(default=None, min_length=1)
+    groups: dict[Name, tuple[Category, ...]] | None = Field(default=None, min_length=1)
+    cuts: tuple[Exact, ...] | None = Field(default=None, min_length=2)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        given = [n for n in ("level", "categories", "groups", "cuts") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise DocumentError(f"An axis takes one of level, categories, groups and cuts; received {given}.")
+        return self
+
+
+class ConditionPart(Part):
+    """A condition on a numeric variable (both ends included), or on groups of a declared level."""
+
+    section: ClassVar[str] = "a condition"
+
+    at_least: Exact | None = None
+    at_most: Exact | None = None
+    level: Name | None = None
+    groups: tuple[Category, ...] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        numeric = self.at_least is not None or self.at_most is not None
+        grouped = self.level is not None and self.groups is not None
+        if numeric == grouped or (self.level is None) != (self.groups is None):
+            raise DocumentError("A condition says at_least and/or at_most, or level and groups.")
+        return self
+
+
+def axis_of(item: str | AxisPart, domain: Domain) -> Axis:
+    """The axis that an item of a request stands for."""
+    part = AxisPart(variable=item) if isinstance(item, str) else item
+    variable = domain.variable(part.variable)
+    if part.cuts is not None:
+        return _cut(variable, part.cuts)
+    categories = variable.categories
+    if part.level is not None:
+        hierarchy = variable.hierarchy(part.level)
+        return Axis(
+            variable=variable.name, labels=hierarchy.groups, codes=hierarchy.parent, level=hierarchy.level
+        )
+    if part.groups is not None:
+        return Axis(
+            variable=variable.name,
+            labels=tuple(part.groups),
+            codes=_members(variable, list(part.groups.values())),
+        )
+    if part.categories is not None:
+        labels = tuple(categories.labels[categories.code(label)] for label in part.categories)
+        return Axis(variable=variable.name, labels=labels, codes=_members(variable, [(x,) for x in labels]))
+    return Axis(variable=variable.name, labels=categories.labels, codes=tuple(range(len(categories))))
+
+
+def _members(variable: Variable, groups: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
+    codes = [-1] * len(variable.categories)
+    for index, members in enumerate(groups):
+        if not members:
+            raise DocumentError(f"A group of {variable.name!r} has no members.")
+        for member in members:
+            code = variable.categories.code(member)
+            if codes[code] != -1:
+                raise DocumentError(
+                    f"{member!r} stands twice on the axis {variable.name!r}.", received=member
+                )
+            codes[code] = index
+    return tuple(codes)
+
+
+def _cut(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
+    bounds = variable.bounds
+    if any(left >= right for left, right in pairwise(cuts)):
+        raise ParameterError(f"cuts of {variable.name!r} must rise; received {[plain(c) for c in cuts]}.")
+    if cuts[0] < bounds.lower or cuts[-1] > bounds.upper:
+        raise ParameterError(
+            f"cuts of {variable.name!r} must lie within its bounds [{plain(bounds.lower)}, {plain(bounds.upper)}]."
+        )
+    steps = []
+    for cut in cuts:
+        if (cut / bounds.step).denominator != 1:
+            raise ParameterError(
+                f"cuts of {variable.name!r} must be whole multiples of {plain(bounds.step)}."
+            )
+        steps.append(int(cut / bounds.step))
+    closes = cuts[-1] == bounds.upper
+    texts = [plain(cut) for cut in cuts]
+    labels = [f"[{a}, {b})" for a, b in pairwise(texts)]
+    if closes:
+        # The last class includes the declared upper bound, where clamped values lie.
+        steps[-1] += 1
+        labels[-1] = f"{labels[-1][:-1]}]"
+    return Axis(variable=variable.name, labels=tuple(labels), cuts=tuple(steps))
+
+
+def condition_filter(name: str, given: str | tuple[str, ...] | ConditionPart, domain: Domain) -> Filter:
+    """The filter that a condition of a request stands for."""
+    variable = domain.variable(name)
+    if not isinstance(given, ConditionPart):
+        labels = (given,) if isinstance(given, str) else given
+        if not labels:
+            raise DocumentError(f"The condition on {name!r} lists no category.")
+        return Filter(
+            variable=name, codes=tuple(sorted({variable.categories.code(label) for label in labels}))
+        )
+    if given.level is not None and given.groups is not None:
+        hierarchy = variable.hierarchy(given.level)
+        for group in given.groups:
+            if group not in hierarchy.groups:
+                raise UnknownName.among(f"group of {given.level!r}", group, hierarchy.groups)
+        chosen = {hierarchy.groups.index(group) for group in given.groups}
+        return Filter(variable=name, codes=tuple(c for c, p in enumerate(hierarchy.parent) if p in chosen))
+    bounds = variable.bounds
+    low = None if given.at_least is None else -(-given.at_least // bounds.step)
+    high = None if given.at_most is None else given.at_most // bounds.step
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"The condition on {name!r} leaves no value: at_least is above at_most.")
+    return Filter(
+        variable=name, low=None if low is None else int(low), high=None if high is None else int(high)
+    )
+
+
+def structural_zeros(
+    space: CellSpace, filters: Sequence[Filter], domain: Domain
+) -> frozenset[tuple[int, ...]]:
+    """Cells that a declared pattern covers whole, whatever the categories inside a cell are.
+
+    A variable of the pattern that is neither on an axis nor fixed by a condition leaves the cell open.
+    """
+    zeros: set[tuple[int, ...]] = set()
+    positions = {axis.variable: number for number, axis in enumerate(space.axes)}
+    fixed = {f.variable: set(f.codes) for f in filters if f.codes}
+    for pattern in domain.structural_zeros:
+        choices: list[Sequence[int]] = [range(len(axis)) for axis in space.axes]
+        is_covered = True
+        for name, labels in pattern.items():
+            codes = {domain.variable(name).categories.code(label) for label in labels}
+            if name in fixed and fixed[name] <= codes:
+                continue
+            if name not in positions:
+                is_covered = False
+                break
+            axis = space.axes[positions[name]]
+            allowed = fixed.get(name)
+            members: list[set[int]] = [set() for _ in axis.labels]
+            for code, label in enumerate(axis.codes):
+                if label >= 0 and (allowed is None or code in allowed):
+                    members[label].add(code)
+            choices[positions[name]] = [i for i, m in enumerate(members) if m and m <= codes]
+        if is_covered and prod(len(choice) for choice in choices) > MOST_ZEROS:
+            raise TooLarge(
+                f"More than {MOST_ZEROS:,} cells of this table are structural zeros; use fewer cells."
+            )
+        if is_covered:
+            zeros.update(product(*choices))
+    return frozenset(zeros)

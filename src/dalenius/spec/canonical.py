@@ -1,0 +1,177 @@
+"""One form for all spellings of a request, and its digest.
+
+Two requests with the same canonical form ask for the same cells under the same guarantee, in whatever order
+variables, categories and conditions were written, and however numbers were formatted. Normalisation looks at the
+request and the declared domain only. How the table is laid out for readers is kept beside it.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.exact import plain
+from dalenius.core.query import Filter
+from dalenius.errors import UnknownName
+from dalenius.spec.document import Document
+from dalenius.spec.request import RequestDocument
+
+FORMAT = "dalenius-request/1"
+
+
+def canonical_json(content: object) -> str:
+    """JSON with sorted keys, no spaces and no floats."""
+    return json.dumps(
+        content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_refuse_other
+    )
+
+
+def _refuse_other(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} has no canonical form")
+
+
+def digest(content: Document | dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of a document or of plain content."""
+    plain_content = content.to_dict() if isinstance(content, Document) else content
+    return hashlib.sha256(canonical_json(plain_content).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Canonical:
+    """A request in canonical form: its content, its cells in canonical order, and the layout that was asked for."""
+
+    content: dict[str, Any]
+    space: CellSpace
+    filters: tuple[Filter, ...]
+    layout: dict[str, Any]
+
+    @cached_property
+    def digest(self) -> str:
+        """Identity of the request."""
+        return digest(self.content)
+
+
+def canonical(request: RequestDocument, domain: Domain) -> Canonical:
+    """The canonical form of a request against a domain."""
+    asked = request.space(domain)
+    order = {name: position for position, name in enumerate(domain.variables)}
+    axes = tuple(sorted((_axis(axis) for axis in asked.axes), key=lambda axis: order[axis.variable]))
+    filters = request.filters(domain)
+    space = _reordered(asked, axes)
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "dataset": domain.name,
+        "population": domain.population,
+        "version": domain.version,
+        "neighbours": domain.neighbours.to_dict(),
+        "axes": [_describe(axis, domain) for axis in axes],
+        "where": [_condition(condition, domain) for condition in filters],
+        "structural_zeros": [list(cell) for cell in sorted(space.structural_zeros)],
+        "measure": request.table.measure,
+        "of": request.table.of,
+        "weight": request.table.weight,
+        "margins": _margins(request, domain, axes),
+        "objective": request.table.objective,
+        "privacy": request.budget().to_dict(),
+        "mechanism": request.privacy.mechanism,
+        "strategy": request.privacy.strategy,
+        "options": _plain(request.privacy.model_dump(mode="json")["options"]),
+    }
+    if request.table.of is not None:
+        _ = domain.variable(request.table.of).bounds
+    if request.table.weight is not None:
+        _ = domain.variable(request.table.weight).bounds
+    layout = request.layout(domain)
+    layout["labels"] = {axis.name: list(axis.labels) for axis in asked.axes}
+    return Canonical(content, space, filters, layout)
+
+
+def _axis(axis: Axis) -> Axis:
+    """Labels in the declared order of the first category that each holds; cuts already rise."""
+    if axis.cuts:
+        return axis
+    rank = sorted(range(len(axis)), key=axis.codes.index)
+    place = {old: new for new, old in enumerate(rank)}
+    return Axis(
+        variable=axis.variable,
+        labels=tuple(axis.labels[old] for old in rank),
+        codes=tuple(place.get(code, -1) for code in axis.codes),
+        level=axis.level,
+    )
+
+
+def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
+    source = {axis.variable: number for number, axis in enumerate(asked.axes)}
+    maps = [[axis.labels.index(label) for label in asked.axes[source[axis.variable]].labels] for axis in axes]
+    zeros = {
+        tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes))
+        for cell in asked.structural_zeros
+    }
+    return CellSpace(axes, frozenset(zeros))
+
+
+def _describe(axis: Axis, domain: Domain) -> dict[str, Any]:
+    """What the cells of an axis hold; the level's name is only a spelling of the groups."""
+    if axis.cuts:
+        return {"variable": axis.variable, "cuts": list(axis.cuts)}
+    texts = domain.variable(axis.variable).categories.labels
+    members: list[list[str]] = [[] for _ in axis.labels]
+    for code, label in enumerate(axis.codes):
+        if label >= 0:
+            members[label].append(texts[code])
+    return {
+        "variable": axis.variable,
+        "cells": [[label, *inside] for label, inside in zip(axis.labels, members, strict=True)],
+    }
+
+
+def _condition(condition: Filter, domain: Domain) -> dict[str, Any]:
+    if domain.variable(condition.variable).is_numeric:
+        return {"variable": condition.variable, "low": condition.low, "high": condition.high}
+    labels = domain.variable(condition.variable).categories.labels
+    return {"variable": condition.variable, "categories": [labels[code] for code in condition.codes]}
+
+
+def _margins(request: RequestDocument, domain: Domain, axes: tuple[Axis, ...]) -> Any:
+    margins = request.margins(domain)
+    if margins is None:
+        return None
+    variable = {axis.name: axis.variable for axis in axes}
+    order = [axis.variable for axis in axes]
+    weights = [plain(weight) for weight in request.table.weights] or ["1"] * len(margins)
+    listed = [
+        [sorted((variable[name] for name in margin), key=order.index), weight]
+        for margin, weight in zip(margins, weights, strict=True)
+    ]
+    return sorted(listed, key=lambda pair: (len(pair[0]), [order.index(name) for name in pair[0]], pair[1]))
+
+
+def _plain(value: Any) -> Any:
+    """Options without floats: numbers as canonical text."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def rearrange(values: NDArray[Any], given: CellSpace, wanted: CellSpace) -> NDArray[Any]:
+    """Flat values of one cell order in another order of the same cells.
+
+    Axes are matched by variable and cells by label.
+    """
+    sources = {axis.variable: number for number, axis in enumerate(given.axes)}
+    table = np.asarray(values).reshape(given.shape)
+    for axis in wanted.axes:
+        if axis.variable not in sources:
+            raise UnknownName.among("axis", axis.variable, sources)
+    table = table.transpose([sources[axis.variable] for axis in wanted.axes])
+    for number, axis in enumerate(wanted.axes):
+        labels = given.axes[sources[axis.variable]].labels
+        table = table.take([labels.index(label) for label in axis.labels], axis=number)
+    return table.reshape(-1)

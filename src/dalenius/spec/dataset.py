@@ -1,0 +1,209 @@
+"""The dataset document: what the custodian declares about the microdata."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Variable
+from dalenius.core.exact import rational
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.errors import DocumentError, UnknownName
+from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
+
+Groups = dict[Name, tuple[Category, ...]]
+
+
+class DatasetPart(Part):
+    """[dataset]: which data, of which population."""
+
+    section: ClassVar[str] = "[dataset]"
+
+    name: Name
+    population: Name
+    version: Name = "1"
+    source: Text = Field(default="", description="File with the microdata, relative to this document.")
+    table: Text = Field(default="", description="Table inside a DuckDB file.")
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    title: Text = ""
+    public: bool = Field(
+        default=False, strict=True, description="Whether the microdata themselves are public."
+    )
+    size: Whole | None = Field(
+        default=None, ge=0, description="Public size of the population, if there is one."
+    )
+
+
+class UnitPart(Part):
+    """[unit]: whose presence is protected."""
+
+    section: ClassVar[str] = "[unit]"
+
+    relation: Literal["add-remove", "replace"] = "add-remove"
+    id: Name | None = None
+    max_rows: Whole = Field(default=1, ge=1, le=1_000_000)
+    name: Name = "person"
+
+    @model_validator(mode="after")
+    def _needs_id(self) -> Self:
+        if self.max_rows > 1 and self.id is None:
+            raise DocumentError(
+                'max_rows above 1 needs the column that identifies a unit: id = "…" in [unit].'
+            )
+        return self
+
+
+class VariablePart(Part):
+    """[variables.X]: a category list, or bounds with a step."""
+
+    section: ClassVar[str] = "[variables.…]"
+
+    label: Text = ""
+    column: Text = ""
+    categories: tuple[Category, ...] | dict[Name, Text] | None = Field(
+        default=None, description="Categories in order, or a table of file value to label."
+    )
+    categories_file: Text = Field(default="", description="CSV with a header: code, label.")
+    bounds: tuple[Exact, Exact] | None = None
+    step: Exact | None = None
+    unit: Text = ""
+    missing: Category = DROP
+    unseen: Category = DROP
+    outside: Literal["clamp", "drop"] = "clamp"
+    hierarchies: dict[Name, Groups] = Field(default_factory=dict)
+    hierarchies_file: Text = Field(
+        default="", description="CSV with a header: code, then one column a level."
+    )
+    confirmed: bool = Field(default=True, strict=True)
+    sensitive: bool = Field(default=False, strict=True)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        has_categories = self.categories is not None or bool(self.categories_file)
+        if has_categories == (self.bounds is not None):
+            raise DocumentError("A variable has either categories (or categories_file) or bounds.")
+        if has_categories and (self.step is not None or self.unit or self.outside != "clamp"):
+            raise DocumentError(
+                "step, unit and outside belong to a variable with bounds, not with categories."
+            )
+        if self.bounds is not None and (self.unseen != DROP or self.hierarchies):
+            raise DocumentError(
+                "unseen and hierarchies belong to a variable with categories, not with bounds."
+            )
+        return self
+
+    def variable(self, name: str) -> Variable:
+        """The declared variable."""
+        domain = self._categories() if self.bounds is None else self._bounds()
+        hierarchies = []
+        if isinstance(domain, Categories):
+            for level, groups in self.hierarchies.items():
+                hierarchies.append(Hierarchy.of(level, {g: tuple(m) for g, m in groups.items()}, domain))
+        return Variable(
+            name=name,
+            domain=domain,
+            label=self.label,
+            column=self.column,
+            unit=self.unit,
+            hierarchies=tuple(hierarchies),
+            is_confirmed=self.confirmed,
+            is_sensitive=self.sensitive,
+        )
+
+    def _categories(self) -> Categories:
+        if self.categories is None:
+            raise DocumentError(
+                f"The code list {self.categories_file!r} was not read; load the document from its file."
+            )
+        missing, unseen = self.missing, self.unseen
+        if isinstance(self.categories, Mapping):
+            values, labels = tuple(self.categories), tuple(self.categories.values())
+            return Categories(
+                labels=labels, values=() if values == labels else values, missing=missing, unseen=unseen
+            )
+        return Categories(labels=self.categories, missing=missing, unseen=unseen)
+
+    def _bounds(self) -> Bounds:
+        if self.bounds is None or self.step is None:
+            raise DocumentError(
+                "A numeric variable needs bounds = [lower, upper] and step, for example step = 1."
+            )
+        missing = DROP if self.missing == DROP else self._number()
+        lower, upper = self.bounds
+        return Bounds(lower=lower, upper=upper, step=self.step, missing=missing, outside=self.outside)
+
+    def _number(self) -> str:
+        value = rational(self.missing, "missing")
+        if self.step is not None and (value / self.step).denominator != 1:
+            raise DocumentError("The number that stands for missing values must be a whole multiple of step.")
+        return str(value)
+
+
+class DatasetDocument(Document):
+    """A whole dataset document."""
+
+    kind: ClassVar[str] = "dataset document"
+
+    dataset: DatasetPart
+    unit: UnitPart = UnitPart()
+    variables: dict[Name, VariablePart] = Field(min_length=1)
+    structural_zeros: tuple[dict[Name, Category | tuple[Category, ...]], ...] = ()
+
+    _base: Path = PrivateAttr(default=Path())
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths start from."""
+        return self._base
+
+    def at(self, base: Path) -> Self:
+        """The same document, with relative paths starting from `base`."""
+        copy = self.model_copy()
+        copy._base = base
+        return copy
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if not any(part.categories_file for part in self.variables.values()):
+            self.domain()
+        return self
+
+    def domain(self) -> Domain:
+        """Everything that the planner may know."""
+        variables = {}
+        for name, part in self.variables.items():
+            try:
+                variables[name] = part.variable(name)
+            except DocumentError as error:
+                raise DocumentError(f"variables.{name}: {error.message}", **error.detail) from None
+        return Domain(
+            name=self.dataset.name,
+            population=self.dataset.population,
+            version=self.dataset.version,
+            variables=variables,
+            neighbours=Neighbours(
+                relation=Relation(self.unit.relation),
+                unit="row" if self.unit.id is None else self.unit.name,
+                max_rows=self.unit.max_rows,
+            ),
+            unit_id=self.unit.id,
+            public_size=self.dataset.size,
+            is_public=self.dataset.public,
+            structural_zeros=self._zeros(variables),
+        )
+
+    def _zeros(self, variables: Mapping[str, Variable]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+        zeros = []
+        for zero in self.structural_zeros:
+            if not zero:
+                raise DocumentError("A structural zero must name at least one variable and its categories.")
+            pattern = {}
+            for name, given in zero.items():
+                if name not in variables:
+                    raise UnknownName.among("variable", name, variables)
+                categories = variables[name].categories
+                labels = (given,) if isinstance(given, str) else given
+                pattern[name] = tuple(categories.labels[categories.code(label)] for label in labels)
+            zeros.append(pattern)
+        return tuple(zeros)

@@ -1,0 +1,124 @@
+"""What all documents share: frozen models, exact numbers, and refusals that name the nearest known key."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from dalenius.core.coding import canonical_text
+from dalenius.core.exact import plain, rational
+from dalenius.errors import DaleniusError, DocumentError, ParameterError
+
+
+def exact(value: object) -> Fraction:
+    """The rational that a document's number or decimal text stands for."""
+    if isinstance(value, Decimal):
+        value = str(value) if value.is_finite() else float(value)
+    try:
+        return rational(value)
+    except ParameterError as error:
+        raise ValueError(error.message.replace("value must", "must", 1)) from None
+
+
+def whole(value: object) -> int:
+    """An integer; 4.0 and "4" are not accepted for it, nor is true."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"must be a whole number; received {value!r:.80}")
+    return value
+
+
+def category(value: object) -> str:
+    """A category as written, in canonical text: 1, 1.0 and "1" are the same."""
+    text = canonical_text(value) if isinstance(value, str | bool | int | float | Decimal) else None
+    if text is None:
+        raise ValueError(f"a category must be text, a number, true or false; received {value!r:.80}")
+    return text
+
+
+_NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"type": "string", "description": "decimal or fraction"}]}
+_CATEGORY_SCHEMA = {"type": ["string", "integer", "number", "boolean"]}
+
+Exact = Annotated[
+    Fraction,
+    BeforeValidator(exact),
+    PlainSerializer(plain, return_type=str),
+    WithJsonSchema(_NUMBER_SCHEMA),
+]
+Whole = Annotated[int, BeforeValidator(whole), WithJsonSchema({"type": "integer"})]
+Category = Annotated[str, BeforeValidator(category), WithJsonSchema(_CATEGORY_SCHEMA)]
+Name = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")
+]
+Text = Annotated[str, StringConstraints(strict=True, max_length=10_000)]
+
+
+class Part(BaseModel):
+    """A section of a document: frozen, and without keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    section: ClassVar[str] = "the document"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in value:
+                if key not in known:
+                    raise unknown_key(str(key), known, cls.section)
+        return value
+
+
+class Document(Part):
+    """A whole document."""
+
+    kind: ClassVar[str] = "document"
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """From plain Python values; every refusal is a `DocumentError` or its kin."""
+        if not isinstance(content, Mapping):
+            raise DocumentError(f"A {cls.kind} must be a table of keys; received {type(content).__name__}.")
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise refusal(cls.kind, error) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with exact numbers as text, without what was left at its default."""
+        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+
+
+def unknown_key(key: str, known: list[str], section: str) -> DocumentError:
+    """A refusal that says which key was probably meant."""
+    near = get_close_matches(key, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return DocumentError(
+        f"There is no key {key!r} in {section}.{hint} Known keys: {', '.join(known)}.",
+        received=key,
+        known=known,
+    )
+
+
+def refusal(kind: str, error: ValidationError) -> DaleniusError:
+    """The first complaint of the schema, in one sentence."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(step) for step in first["loc"]) or "the document"
+    message = first["msg"].removeprefix("Value error, ").rstrip(".")
+    received = (
+        "" if "received" in message or first["type"] == "missing" else f"; received {first['input']!r:.80}"
+    )
+    return DocumentError(f"{place} in the {kind}: {message}{received}.", place=place)

@@ -1,0 +1,169 @@
+"""Reads documents from TOML or JSON: a path, text, or plain Python values."""
+
+import csv
+import json
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dalenius.errors import DocumentError
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.document import Document
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+
+D = TypeVar("D", bound=Document)
+Given = str | Path | Mapping[str, Any] | Document
+_LARGEST = 50_000_000
+
+
+def read_mapping(
+    given: str | Path | Mapping[str, Any], kind: str = "document"
+) -> tuple[dict[str, Any], Path]:
+    """Plain content of a document and the folder that its relative paths start from."""
+    if isinstance(given, Mapping):
+        return dict(given), Path()
+    if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{") or " = " in given):
+        return _parse(given, kind, is_json=given.lstrip().startswith("{")), Path()
+    path = Path(given)
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise DocumentError(f"The {kind} {str(given)!r} is larger than {_LARGEST:,} bytes.")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DocumentError(f"There is no {kind} {str(given)!r}.", received=str(given)) from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise DocumentError(
+            f"The {kind} {str(given)!r} could not be read as UTF-8 text ({type(error).__name__})."
+        ) from None
+    is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
+    return _parse(text, kind, is_json=is_json), path.parent
+
+
+def _parse(text: str, kind: str, *, is_json: bool) -> dict[str, Any]:
+    try:
+        if is_json:
+            content = json.loads(
+                text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
+            )
+        else:
+            content = tomllib.loads(text, parse_float=Decimal)
+    except json.JSONDecodeError as error:
+        raise DocumentError(f"The {kind} is not JSON: {error.msg} at line {error.lineno}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DocumentError(f"The {kind} is not TOML: {error}.") from None
+    except (RecursionError, ValueError, ArithmeticError) as error:
+        raise DocumentError(f"The {kind} could not be read: {type(error).__name__}.") from None
+    if not isinstance(content, dict):
+        raise DocumentError(f"A {kind} must be a table of keys; received {type(content).__name__}.")
+    return content
+
+
+def _refuse_constant(name: str) -> None:
+    raise DocumentError(f"{name} is not a number that a document may hold.")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DocumentError(f"The key {key!r} stands twice in one table.")
+        found[key] = value
+    return found
+
+
+def _load(kind: type[D], given: Given) -> tuple[D, Path]:
+    if isinstance(given, Document):
+        if not isinstance(given, kind):
+            raise DocumentError(f"A {kind.kind} was expected; received a {given.kind}.")
+        return given, Path()
+    if not isinstance(given, str | Path | Mapping):
+        raise DocumentError(f"A {kind.kind} is a path, text or a mapping; received {type(given).__name__}.")
+    content, base = read_mapping(given, kind.kind)
+    _refuse_wrong_kind(kind, content)
+    if kind is DatasetDocument:
+        content = _with_code_lists(content, base)
+    return kind.from_dict(content), base
+
+
+def _refuse_wrong_kind(kind: type[Document], content: Mapping[str, Any]) -> None:
+    """A document of another kind is told apart before its keys are."""
+    marks: dict[type[Document], str] = {
+        DatasetDocument: "variables",
+        RequestDocument: "privacy",
+        PolicyDocument: "budget",
+    }
+    for other, mark in marks.items():
+        if other is not kind and mark in content and marks.get(kind) not in content:
+            raise DocumentError(
+                f"A {kind.kind} was expected; this looks like a {other.kind} (it has {mark!r})."
+            )
+
+
+def load_dataset(given: Given) -> DatasetDocument:
+    """A dataset document; code lists that it names are read in."""
+    document, base = _load(DatasetDocument, given)
+    return document if document is given else document.at(base)
+
+
+def load_request(given: Given) -> RequestDocument:
+    """A request document."""
+    return _load(RequestDocument, given)[0]
+
+
+def load_policy(given: Given) -> PolicyDocument:
+    """A policy document."""
+    return _load(PolicyDocument, given)[0]
+
+
+def dataset_of(request: RequestDocument, given: Given) -> Path:
+    """The dataset document that a request read from `given` names, as a path."""
+    base = Path(given).parent if isinstance(given, str | Path) and "\n" not in str(given) else Path()
+    return base / request.dataset
+
+
+def _with_code_lists(content: dict[str, Any], base: Path) -> dict[str, Any]:
+    """Replace the names of code-list files by what they hold."""
+    variables = content.get("variables")
+    if not isinstance(variables, Mapping):
+        return content
+    resolved = {}
+    for name, given in variables.items():
+        part = dict(given) if isinstance(given, Mapping) else given
+        if isinstance(part, dict) and isinstance(part.get("categories_file"), str):
+            rows = _read_list(base / part.pop("categories_file"), name)
+            part["categories"] = {row[0]: row[1] if len(row) > 1 and row[1] else row[0] for row in rows[1:]}
+            if len(part["categories"]) != len(rows) - 1:
+                raise DocumentError(f"The code list of {name!r} declares a code twice.")
+        if isinstance(part, dict) and isinstance(part.get("hierarchies_file"), str):
+            rows = _read_list(base / part.pop("hierarchies_file"), name)
+            part["hierarchies"] = {**part.get("hierarchies", {}), **_levels(rows)}
+        resolved[name] = part
+    return {**content, "variables": resolved}
+
+
+def _read_list(path: Path, name: str) -> list[list[str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = [row for row in csv.reader(stream) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DocumentError(
+            f"The code list {path.name!r} of {name!r} could not be read ({type(error).__name__})."
+        ) from None
+    if len(rows) < 2:
+        raise DocumentError(f"The code list {path.name!r} of {name!r} needs a header and at least one row.")
+    return rows
+
+
+def _levels(rows: list[list[str]]) -> dict[str, dict[str, list[str]]]:
+    levels: dict[str, dict[str, list[str]]] = {}
+    for column, level in enumerate(rows[0][1:], start=1):
+        groups: dict[str, list[str]] = {}
+        for row in rows[1:]:
+            if len(row) <= column:
+                raise DocumentError(f"A row of a hierarchy file says nothing about the level {level!r}.")
+            groups.setdefault(row[column], []).append(row[0])
+        levels[level] = groups
+    return levels

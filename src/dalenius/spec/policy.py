@@ -1,0 +1,150 @@
+"""The policy document: what the custodian allows, and how much."""
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dalenius.core.budget import MOST_EPSILON, Cost
+from dalenius.core.domain import MOST_CELLS
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.neighbours import Relation
+from dalenius.errors import DocumentError, ParameterError
+from dalenius.spec.document import Document, Exact, Name, Part, Text, Whole, exact
+
+STRONG = (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
+
+
+def _check_amounts(**amounts: object) -> None:
+    """Refuse amounts that grant nothing or everything."""
+    for name, amount in amounts.items():
+        if amount is None:
+            continue
+        value, most = exact(amount), 1 if name == "delta" else MOST_EPSILON
+        if not 0 <= value <= most or (name == "delta" and value == 1):
+            raise ParameterError(f"{name} of a policy must lie between 0 and {most}; received {amount}.")
+
+
+class BudgetPart(Part):
+    """[budget]: what all releases about the population may cost together, for ever."""
+
+    section: ClassVar[str] = "[budget]"
+
+    rho: Exact = exact(2)
+    delta: Exact = exact("1e-6")
+    epsilon: Exact | None = Field(default=None, description="Further cap on the sum of pure epsilons.")
+    waves: Whole | None = Field(default=None, ge=1, description="Equal shares for so many waves of a series.")
+
+    @model_validator(mode="after")
+    def _is_sensible(self) -> Self:
+        _check_amounts(rho=self.rho, delta=self.delta, epsilon=self.epsilon)
+        return self
+
+    def limit(self, relation: Relation) -> Cost:
+        """The cap as the ledger's master account takes it."""
+        return Cost(relation=relation, rho=self.rho, delta=self.delta, epsilon=self.epsilon)
+
+
+class QuotaPart(Part):
+    """[analysts.NAME] or [sensitive.VARIABLE]: a cap inside the budget."""
+
+    section: ClassVar[str] = "a quota"
+
+    rho: Exact
+    delta: Exact | None = None
+    epsilon: Exact | None = None
+
+    @model_validator(mode="after")
+    def _is_sensible(self) -> Self:
+        _check_amounts(rho=self.rho, delta=self.delta, epsilon=self.epsilon)
+        return self
+
+
+class AllowPart(Part):
+    """[allow]: which methods may be used; None means every one whose evidence is allowed."""
+
+    section: ClassVar[str] = "[allow]"
+
+    definitions: tuple[Name, ...] | None = None
+    mechanisms: tuple[Name, ...] | None = None
+    measurements: tuple[Name, ...] | None = None
+    evidence: tuple[Level, ...] = STRONG
+    acknowledge: tuple[Name, ...] = Field(
+        default=(),
+        description="Data-dependent or otherwise weaker definitions that the custodian opens by name.",
+    )
+    most_cells: Whole = Field(default=5_000_000, ge=1, le=MOST_CELLS)
+
+
+class TableRules(Part):
+    """[table]: the properties of table servers as explicit options; each works on released values or on the law."""
+
+    section: ClassVar[str] = "[table]"
+
+    threshold: Whole | None = Field(default=None, ge=1, description="Released counts below it are not shown.")
+    maximum_entropy: bool = Field(default=False, strict=True)
+    sparse: Exact | None = Field(
+        default=None, description="Withhold a table whose mean released count is below this."
+    )
+    nonnegative: bool = Field(default=False, strict=True)
+    structural_zeros: bool = Field(default=True, strict=True)
+    unbiased: bool = Field(default=True, strict=True)
+    variance_cap: Exact | None = None
+    truncation: Whole | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _is_sensible(self) -> Self:
+        if self.variance_cap is not None and self.variance_cap <= 0:
+            raise ParameterError("variance_cap must be positive.")
+        if self.sparse is not None and self.sparse < 0:
+            raise ParameterError("sparse must not be negative.")
+        return self
+
+
+class PolicyDocument(Document):
+    """A whole policy document; every part has a default."""
+
+    kind: ClassVar[str] = "policy document"
+
+    population: Text = Field(default="", description="The population it is meant for; empty for any.")
+    budget: BudgetPart = BudgetPart()
+    analysts: dict[Name, QuotaPart] = Field(default_factory=dict)
+    default_quota: QuotaPart | None = Field(default=None, description="For analysts who are not named.")
+    official_share: Exact = Field(
+        default=exact(0), description="Share of the budget kept for official tables."
+    )
+    approval_above: Exact | None = Field(default=None, description="A rho above this needs a second person.")
+    sensitive: dict[Name, QuotaPart] = Field(default_factory=dict)
+    allow: AllowPart = AllowPart()
+    table: TableRules = TableRules()
+    floors: dict[Name, Exact] = Field(
+        default_factory=dict, description="Least scale of a data-dependent method."
+    )
+    release: Literal["draft", "embargoed", "published"] = "published"
+
+    @model_validator(mode="after")
+    def _is_sensible(self) -> Self:
+        if not 0 <= self.official_share <= 1:
+            raise ParameterError("official_share must lie between 0 and 1.")
+        if self.approval_above is not None and self.approval_above < 0:
+            raise ParameterError("approval_above must not be negative.")
+        if any(floor <= 0 for floor in self.floors.values()):
+            raise DocumentError("A floor must be positive.")
+        return self
+
+    def quota(self, analyst: str) -> QuotaPart | None:
+        """The cap of one analyst; None if only the whole budget limits them."""
+        return self.analysts.get(analyst, self.default_quota)
+
+    def allows_definition(self, name: str, evidence: Evidence) -> bool:
+        """Whether a definition may be used: named by the custodian, or of allowed evidence."""
+        if name in self.allow.acknowledge:
+            return True
+        named = self.allow.definitions is None or name in self.allow.definitions
+        return named and evidence.level in self.allow.evidence
+
+    def allows_mechanism(self, name: str, evidence: Evidence) -> bool:
+        """Whether a mechanism or measurement may be used."""
+        if name in self.allow.acknowledge:
+            return True
+        named = self.allow.mechanisms is None or name in self.allow.mechanisms
+        return named and evidence.level in self.allow.evidence

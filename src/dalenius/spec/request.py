@@ -1,0 +1,133 @@
+"""The request document: which table is asked for, under which guarantee."""
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dalenius.core.budget import Budget
+from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.query import Filter
+from dalenius.errors import DocumentError, ParameterError, UnknownName
+from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
+from dalenius.spec.document import Category, Document, Exact, Name, Part, Text
+
+AxisItem = Name | AxisPart
+Condition = Category | tuple[Category, ...] | ConditionPart
+Option = bool | int | Exact | str | tuple[str, ...]
+
+
+class TablePart(Part):
+    """[table]: what is counted or summed, and how it is laid out."""
+
+    section: ClassVar[str] = "[table]"
+
+    rows: tuple[AxisItem, ...] = ()
+    columns: tuple[AxisItem, ...] = ()
+    wafers: tuple[AxisItem, ...] = ()
+    where: dict[Name, Condition] = Field(default_factory=dict)
+    measure: Literal["count", "total", "mean"] = "count"
+    of: Name | None = Field(default=None, description="The numeric variable of a total or mean.")
+    weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
+    margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
+    weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
+    objective: Literal["sum", "maximum"] = "sum"
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.measure == "count") == (self.of is not None):
+            raise DocumentError(
+                f"measure = {self.measure!r} "
+                + ("counts rows and takes no 'of'." if self.measure == "count" else 'needs of = "variable".')
+            )
+        if self.weights and (isinstance(self.margins, str) or len(self.weights) != len(self.margins)):
+            raise DocumentError("weights must be as many numbers as there are listed margins.")
+        if any(weight <= 0 for weight in self.weights):
+            raise DocumentError("weights must be positive.")
+        return self
+
+    @property
+    def items(self) -> tuple[AxisItem, ...]:
+        """All axis items in reading order."""
+        return self.rows + self.columns + self.wafers
+
+
+class PrivacyPart(Part):
+    """[privacy]: definition and amounts; mechanism and strategy are the planner's unless named."""
+
+    section: ClassVar[str] = "[privacy]"
+
+    definition: Name
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    mechanism: Name | None = None
+    strategy: Name | None = None
+    options: dict[Name, Option] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_an_amount(self) -> Self:
+        if self.epsilon is None and self.rho is None:
+            raise ParameterError("[privacy] must say how much may be spent: epsilon (and delta), or rho.")
+        Budget(definition=self.definition, epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+        return self
+
+
+class RequestDocument(Document):
+    """A whole request document."""
+
+    kind: ClassVar[str] = "request document"
+
+    dataset: Text = ""
+    table: TablePart
+    privacy: PrivacyPart
+    title: Text = ""
+
+    def axes(self, domain: Domain) -> tuple[Axis, ...]:
+        """Rows, columns and wafers as axes, in the order in which they were asked for."""
+        return tuple(axis_of(item, domain) for item in self.table.items)
+
+    def space(self, domain: Domain) -> CellSpace:
+        """All cells in the order in which they were asked for, with the declared structural zeros."""
+        axes = self.axes(domain)
+        plain = CellSpace(axes)
+        return CellSpace(axes, structural_zeros(plain, self.filters(domain), domain))
+
+    def filters(self, domain: Domain) -> tuple[Filter, ...]:
+        """Conditions in declared order of the variables."""
+        for name in self.table.where:
+            domain.variable(name)
+        return tuple(
+            condition_filter(name, self.table.where[name], domain)
+            for name in domain.variables
+            if name in self.table.where
+        )
+
+    def margins(self, domain: Domain) -> tuple[tuple[str, ...], ...] | None:
+        """Names of the axes of each margin asked for; None for the table alone."""
+        names = [axis.name for axis in self.axes(domain)]
+        by_variable = {axis.variable: axis.name for axis in self.axes(domain)}
+        if self.table.margins == "none":
+            return None
+        if self.table.margins == "all":
+            count = len(names)
+            subsets = [[n for i, n in enumerate(names) if mask >> i & 1] for mask in range(2**count)]
+            return tuple(tuple(subset) for subset in sorted(subsets, key=lambda s: (-len(s), s)))
+        found = []
+        for margin in self.table.margins:
+            chosen = {by_variable.get(name, name) for name in margin}
+            for name in chosen:
+                if name not in names:
+                    raise UnknownName.among("axis", name, names)
+            found.append(tuple(name for name in names if name in chosen))
+        return tuple(found)
+
+    def budget(self) -> Budget:
+        """What the request may spend."""
+        part = self.privacy
+        return Budget(definition=part.definition, epsilon=part.epsilon, delta=part.delta, rho=part.rho)
+
+    def layout(self, domain: Domain) -> dict[str, Any]:
+        """Which axes stand where, for readers; not part of the canonical form."""
+        names = [axis.name for axis in self.axes(domain)]
+        first, second = len(self.table.rows), len(self.table.rows) + len(self.table.columns)
+        return {"rows": names[:first], "columns": names[first:second], "wafers": names[second:]}
