@@ -1,0 +1,103 @@
+"""The demo population: every active member of four US services in 2010, from the 1,646 shipped counts.
+
+The counts are public-domain data of the US Department of Defense (through the R package openintro). The population
+is expanded to one row a person on first use, so that the demo runs on microdata like a real custodian's. Because the
+data are public, the demo may print the truth beside a release; a real custodian must not.
+"""
+
+import csv
+import os
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import IntArray
+from dalenius.core.query import Filter
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.load import load_dataset, load_request
+from dalenius.spec.request import RequestDocument
+
+PERSONS = 1_414_593
+DATASET = "dataset.toml"
+REQUEST = "request.toml"
+POLICY = "policy.toml"
+MICRODATA = "military.parquet"
+VARIABLES = ("grade", "branch", "gender", "race", "hisp", "rank")
+
+
+def materialise(directory: str | Path) -> Path:
+    """Write microdata, dataset, request and policy into a folder, once; returns the dataset document.
+
+    What already exists is left alone, so that a folder keeps the custodian's edits.
+    """
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (DATASET, REQUEST, POLICY):
+        if not (folder / name).exists():
+            (folder / name).write_text(_shipped(f"documents/{name}"), encoding="utf-8")
+    if not (folder / MICRODATA).exists():
+        _expand(folder / MICRODATA)
+    return folder / DATASET
+
+
+def dataset() -> DatasetDocument:
+    """The dataset document of the demo population."""
+    return load_dataset(_shipped(f"documents/{DATASET}"))
+
+
+def request() -> RequestDocument:
+    """The demo's request: grade by branch by gender at epsilon 1."""
+    return load_request(_shipped(f"documents/{REQUEST}"))
+
+
+def truth(space: CellSpace, where: tuple[Filter, ...] = ()) -> IntArray:
+    """Exact counts of a table, from the shipped counts alone."""
+    domain = dataset().domain()
+    labels, persons = _counts()
+    cells = np.zeros(space.size, dtype=np.int64)
+    structural = set(space.structural_indices)
+    codes = {
+        name: [domain.variable(name).categories.code(text) for text in labels[name]] for name in VARIABLES
+    }
+    for number, count in enumerate(persons):
+        if any(codes[condition.variable][number] not in condition.codes for condition in where):
+            continue
+        index = 0
+        for axis in space.axes:
+            position = axis.codes[codes[axis.variable][number]]
+            if position < 0:
+                break
+            index = index * len(axis) + position
+        else:
+            if index not in structural:
+                cells[index] += count
+    return cells
+
+
+@cache
+def _counts() -> tuple[dict[str, list[str]], list[int]]:
+    rows = list(csv.DictReader(_shipped("military_2010_counts.csv").splitlines()))
+    return {name: [row[name] for row in rows] for name in VARIABLES}, [int(row["persons"]) for row in rows]
+
+
+def _expand(path: Path) -> None:
+    """One row a person, written beside the target and then moved, so that a half-written file is never used."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    labels, persons = _counts()
+    columns: dict[str, object] = {}
+    for name in VARIABLES:
+        distinct = sorted(set(labels[name]))
+        places = np.repeat([distinct.index(text) for text in labels[name]], persons).astype(np.int32)
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(places), pa.array(distinct))
+    part = path.with_suffix(f".{os.getpid()}.part")
+    pq.write_table(pa.table(columns), part, compression="zstd", store_schema=False)
+    part.replace(path)
+
+
+def _shipped(name: str) -> str:
+    return (files("dalenius.demo") / name).read_text(encoding="utf-8")
