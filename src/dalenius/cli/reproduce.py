@@ -27,7 +27,9 @@ def reproduce(
     for name in wanted:
         if name not in known:
             raise UnknownName.among("item", name, known)
-    results = [{"item": name, "rows": [row.to_dict() for row in registry.run(name, full)]} for name in wanted]
+    results: list[dict[str, object]] = [
+        {"item": name, "rows": [row.to_dict() for row in registry.run(name, full)]} for name in wanted
+    ]
     drawn = {}
     if plot is not None:
         plot.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,259 @@
+"""Arithmetic of margins: the residual decomposition, exact variances after least squares, and optimal noise.
+
+Axes have sizes n_i; a margin is a sorted tuple of axis positions, () is the grand total. Every margin splits into
+orthogonal residual components: the component of A is the margin of A, centred along each of its axes. Whatever was
+measured with uncorrelated noise of equal variance in each margin, the best linear unbiased estimate has uncorrelated
+components with covariance s_A times the centring projection. So a mapping {A: s_A} says everything about variances:
+
+    Var(cell of margin B) = sum over A in B of s_A p_A / prod_{j in B minus A} n_j^2,   p_A = prod_{i in A} (1 - 1/n_i)
+
+References: Xiao, He, Zhang & Kifer (2023), ResidualPlanner; Barak et al. (2007); Hay et al. (2010).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod, sqrt
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.law import FloatArray
+from dalenius.errors import ParameterError
+
+Number = TypeVar("Number", np.int64, np.float64)
+Margin = tuple[int, ...]
+Components = Mapping[Margin, float]
+
+
+def subsets(margin: Margin) -> Iterable[Margin]:
+    """All subsets, small ones first."""
+    for size in range(len(margin) + 1):
+        yield from combinations(margin, size)
+
+
+def closure(margins: Iterable[Margin]) -> tuple[Margin, ...]:
+    """Every subset of every margin, ordered by size and then by position.
+
+    >>> closure([(0, 2)])
+    ((), (0,), (2,), (0, 2))
+    """
+    found = {part for margin in set(margins) for part in subsets(margin)}
+    return tuple(sorted(found, key=lambda a: (len(a), a)))
+
+
+def all_margins(axes: int, most: int | None = None, least: int = 0) -> tuple[Margin, ...]:
+    """Every margin of `axes` axes with at least `least` and at most `most` of them."""
+    top = axes if most is None else most
+    return tuple(m for size in range(least, top + 1) for m in combinations(range(axes), size))
+
+
+def centre(array: FloatArray) -> FloatArray:
+    """The array minus its means along each axis in turn: the projection on the residual component."""
+    out = np.array(array, dtype=np.float64)
+    for axis in range(out.ndim):
+        out -= out.mean(axis=axis, keepdims=True)
+    return out
+
+
+def sum_out(array: NDArray[Number], margin: Margin, onto: Margin) -> NDArray[Number]:
+    """The array over `margin`, summed to the sub-margin `onto`."""
+    gone = tuple(k for k, axis in enumerate(margin) if axis not in onto)
+    return np.asarray(array.sum(axis=gone)) if gone else array
+
+
+def maximal(margins: Iterable[Margin]) -> tuple[Margin, ...]:
+    """The margins that are not part of another one; all others are sums of these.
+
+    >>> maximal([(0,), (0, 1), (2,)])
+    ((2,), (0, 1))
+    """
+    found = sorted(set(margins), key=lambda a: (len(a), a))
+    return tuple(a for a in found if not any(set(a) < set(b) for b in found))
+
+
+def holder(margin: Margin, among: Sequence[Margin]) -> Margin:
+    """The smallest of some margins that contains a given one."""
+    return min((b for b in among if set(margin) <= set(b)), key=lambda b: (len(b), b))
+
+
+def spread(array: FloatArray, onto: Margin, margin: Margin) -> FloatArray:
+    """The array over `onto`, with axes of length one where `margin` has more; broadcasts over `margin`."""
+    position = dict(zip(onto, array.shape, strict=True))
+    return array.reshape(tuple(position.get(axis, 1) for axis in margin))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The margins that are asked for, with their weights: everything the planner knows."""
+
+    shape: tuple[int, ...]
+    margins: tuple[Margin, ...]
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.margins:
+            raise ParameterError("A list of margins must not be empty; [] inside it is the grand total.")
+        if len(set(self.margins)) != len(self.margins):
+            raise ParameterError("A margin is listed twice.")
+        if self.weights and (len(self.weights) != len(self.margins) or min(self.weights) <= 0):
+            raise ParameterError("Give one positive weight for each margin.")
+        for margin in self.margins:
+            if tuple(sorted(set(margin))) != margin or any(not 0 <= a < len(self.shape) for a in margin):
+                raise ParameterError(f"{margin} is not a sorted tuple of axes.")
+
+    @property
+    def importance(self) -> tuple[float, ...]:
+        """The weights, one each if none were given."""
+        return self.weights or (1.0,) * len(self.margins)
+
+    def size(self, margin: Margin) -> int:
+        """Number of cells of a margin."""
+        return prod(self.shape[a] for a in margin)
+
+    def outer(self, inner: Margin, margin: Margin) -> int:
+        """Number of cells of `margin` that share one cell of `inner`."""
+        return self.size(margin) // self.size(inner)
+
+    def share(self, margin: Margin) -> float:
+        """p_A: the squared length of one record in the residual component of A."""
+        return prod(1 - 1 / self.shape[a] for a in margin)
+
+    @cached_property
+    def interior(self) -> Margin:
+        """The smallest margin that holds all of them."""
+        return tuple(sorted({a for margin in self.margins for a in margin}))
+
+    @cached_property
+    def components(self) -> tuple[Margin, ...]:
+        """Residual components that are not empty (an axis of a single category has none)."""
+        return tuple(a for a in closure(self.margins) if all(self.shape[i] > 1 for i in a))
+
+    @cached_property
+    def influence(self) -> dict[Margin, float]:
+        """v_A: what one unit of component variance adds to the weighted sum of cell variances."""
+        total = dict.fromkeys(self.components, 0.0)
+        for margin, weight in zip(self.margins, self.importance, strict=True):
+            for a, factor in self.factors(margin).items():
+                total[a] += weight * self.size(margin) * factor
+        return total
+
+    def factors(self, margin: Margin) -> dict[Margin, float]:
+        """What one unit of each component's variance adds to the variance of one cell of the margin."""
+        return {
+            a: self.share(a) / self.outer(a, margin) ** 2
+            for a in subsets(margin)
+            if all(self.shape[i] > 1 for i in a)
+        }
+
+    def variance(self, components: Components, margin: Margin) -> float:
+        """Variance of each cell of a margin."""
+        return sum(components[a] * f for a, f in self.factors(margin).items())
+
+    def loss(self, components: Components) -> float:
+        """Weighted sum of all cell variances."""
+        return sum(components[a] * v for a, v in self.influence.items())
+
+    def rmse(self, components: Components) -> float:
+        """Root of the (weighted) mean variance over all cells asked for."""
+        cells = sum(w * self.size(m) for m, w in zip(self.margins, self.importance, strict=True))
+        return sqrt(self.loss(components) / cells)
+
+    def worst(self, components: Components) -> float:
+        """Largest standard error of a cell; a margin of weight w counts as if its variance were divided by w."""
+        pairs = zip(self.margins, self.importance, strict=True)
+        return sqrt(max(self.variance(components, m) / w for m, w in pairs))
+
+    def after_least_squares(self, precisions: Mapping[Margin, float]) -> dict[Margin, float]:
+        """Component variances when each margin B was measured with variance 1 / precisions[B] in every cell."""
+        weight = dict.fromkeys(self.components, 0.0)
+        for margin, precision in precisions.items():
+            if precision > 0:
+                for a in subsets(margin):
+                    if a in weight:
+                        weight[a] += precision / self.outer(a, margin)
+        return {a: (1 / w if w > 0 else np.inf) for a, w in weight.items()}
+
+    def covariance(
+        self, components: Components, first: Margin, cell: Sequence[int], second: Margin, other: Sequence[int]
+    ) -> float:
+        """Covariance of one cell of a margin and one cell of another."""
+        left, right = dict(zip(first, cell, strict=True)), dict(zip(second, other, strict=True))
+        common = tuple(a for a in first if a in right)
+        total = 0.0
+        for a in subsets(common):
+            if all(self.shape[i] > 1 for i in a):
+                overlap = prod((left[i] == right[i]) - 1 / self.shape[i] for i in a)
+                total += components[a] * overlap / (self.outer(a, first) * self.outer(a, second))
+        return total
+
+    def covariance_matrix(self, components: Components, margin: Margin, cells: Sequence[int]) -> FloatArray:
+        """Covariance matrix of some cells (flat positions) of one margin."""
+        shape = tuple(self.shape[i] for i in margin)
+        index = np.stack(np.unravel_index(np.asarray(cells, dtype=np.int64), shape)) if margin else None
+        out = np.zeros((len(cells), len(cells)))
+        for a in subsets(margin):
+            if not all(self.shape[i] > 1 for i in a):
+                continue
+            part = np.full(out.shape, components[a] / self.outer(a, margin) ** 2)
+            for i in a:
+                assert index is not None
+                label = index[margin.index(i)]
+                part *= (label[:, None] == label[None, :]) - 1 / self.shape[i]
+            out += part
+        return out
+
+
+def split_components(
+    values: FloatArray, margin: Margin, wanted: Iterable[Margin]
+) -> dict[Margin, FloatArray]:
+    """Residual components of one margin's array."""
+    return {a: centre(sum_out(values, margin, a)) for a in wanted if set(a) <= set(margin)}
+
+
+def reconstruct(workload: Workload, parts: Mapping[Margin, FloatArray], margin: Margin) -> FloatArray:
+    """The margin whose residual components are given; components of one-category axes are empty."""
+    out = np.zeros(tuple(workload.shape[a] for a in margin))
+    for a in subsets(margin):
+        if a in parts:
+            out += spread(parts[a], a, margin) / workload.outer(a, margin)
+    return out
+
+
+def least_squares(
+    workload: Workload, measured: Mapping[Margin, FloatArray], variances: Mapping[Margin, float]
+) -> dict[Margin, FloatArray]:
+    """The requested margins by generalised least squares, given independently measured margins.
+
+    Exact, without a linear solve: each residual component is the precision-weighted mean of its copies. The noise
+    within one margin must be uncorrelated with equal variance in all cells.
+    """
+    if len(measured) == 1:
+        ((whole, values),) = measured.items()
+        return {margin: sum_out(values, whole, margin) for margin in workload.margins}
+    holders = {a: [b for b in measured if set(a) <= set(b)] for a in workload.components}
+    best: dict[Margin, FloatArray] = {}
+    own: dict[tuple[Margin, Margin], FloatArray] = {}
+    for a, holding in holders.items():
+        if not holding:
+            raise ParameterError(f"No measured margin determines the component {a}.")
+        weights = [1 / (variances[b] * workload.outer(a, b)) for b in holding]
+        copies = [centre(sum_out(measured[b], b, a)) for b in holding]
+        own.update(
+            {(b, a): copy for b, copy in zip(holding, copies, strict=True)} if len(holding) > 1 else {}
+        )
+        best[a] = np.asarray(sum(w * c for w, c in zip(weights, copies, strict=True)) / sum(weights))
+    result = {}
+    for margin in workload.margins:
+        if margin in measured:
+            # Only components with several copies differ from the margin's own measurement.
+            out = np.array(measured[margin], dtype=np.float64)
+            for a in subsets(margin):
+                if (margin, a) in own:
+                    out += spread(best[a] - own[margin, a], a, margin) / workload.outer(a, margin)
+            result[margin] = out
+        else:
+            result[margin] = reconstruct(workload, best, margin)
+    return result
