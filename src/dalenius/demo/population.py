@@ -16,6 +16,7 @@ import numpy as np
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.query import Filter
+from dalenius.spec.axis import axis_of
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.request import RequestDocument
@@ -53,8 +54,19 @@ def request() -> RequestDocument:
     return load_request(_shipped(f"documents/{REQUEST}"))
 
 
-def truth(space: CellSpace, where: tuple[Filter, ...] = ()) -> IntArray:
-    """Exact counts of a table, from the shipped counts alone."""
+def truth(*variables: str) -> IntArray:
+    """Exact table over some variables, in that order, from the shipped counts alone.
+
+    >>> truth("gender").tolist()
+    [202718, 1211875]
+    """
+    domain = dataset().domain()
+    space = CellSpace(tuple(axis_of(name, domain) for name in variables))
+    return counts(space).reshape(space.shape)
+
+
+def counts(space: CellSpace, where: tuple[Filter, ...] = ()) -> IntArray:
+    """Exact counts of any cells, flat, from the shipped counts alone."""
     domain = dataset().domain()
     labels, persons = _counts()
     cells = np.zeros(space.size, dtype=np.int64)

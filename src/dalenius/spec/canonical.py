@@ -143,12 +143,18 @@ def _margins(request: RequestDocument, domain: Domain, axes: tuple[Axis, ...]) -
         return None
     variable = {axis.name: axis.variable for axis in axes}
     order = [axis.variable for axis in axes]
+
+    def place(name: str) -> tuple[int, str]:
+        owner = variable.get(name) or next(v for v in order if name.startswith(f"{v}."))
+        return order.index(owner), variable.get(name, name)
+
     weights = [plain(weight) for weight in request.table.weights] or ["1"] * len(margins)
     listed = [
-        [sorted((variable[name] for name in margin), key=order.index), weight]
+        (sorted(place(name) for name in margin), weight)
         for margin, weight in zip(margins, weights, strict=True)
     ]
-    return sorted(listed, key=lambda pair: (len(pair[0]), [order.index(name) for name in pair[0]], pair[1]))
+    listed.sort(key=lambda pair: (len(pair[0]), pair[0], pair[1]))
+    return [[[name for _, name in margin], weight] for margin, weight in listed]
 
 
 def _plain(value: Any) -> Any:

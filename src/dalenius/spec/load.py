@@ -118,6 +118,31 @@ def load_policy(given: Given) -> PolicyDocument:
     return _load(PolicyDocument, given)[0]
 
 
+def load_any(given: str | Path) -> DatasetDocument | RequestDocument | PolicyDocument:
+    """A document of whichever kind it looks like."""
+    content, _ = read_mapping(given)
+    if "variables" in content or ("dataset" in content and isinstance(content["dataset"], Mapping)):
+        return load_dataset(given)
+    if "table" in content and "privacy" in content:
+        return load_request(given)
+    return load_policy(given)
+
+
+def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | RequestDocument | PolicyDocument:
+    """A document of whichever kind its keys show it to be."""
+    content, _ = read_mapping(given)
+    if "variables" in content:
+        return load_dataset(given)
+    if "privacy" in content or "table" in content and "budget" not in content:
+        return load_request(given)
+    if "budget" in content or set(content) <= set(PolicyDocument.model_fields):
+        return load_policy(given)
+    raise DocumentError(
+        "This is none of our documents: a dataset has [variables], a request [privacy], a policy [budget];"
+        f" received the keys {sorted(content)[:12]}."
+    )
+
+
 def dataset_of(request: RequestDocument, given: Given) -> Path:
     """The dataset document that a request read from `given` names, as a path."""
     base = Path(given).parent if isinstance(given, str | Path) and "\n" not in str(given) else Path()

@@ -1,5 +1,6 @@
 """The request document: which table is asked for, under which guarantee."""
 
+from itertools import combinations
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -103,23 +104,32 @@ class RequestDocument(Document):
         )
 
     def margins(self, domain: Domain) -> tuple[tuple[str, ...], ...] | None:
-        """Names of the axes of each margin asked for; None for the table alone."""
-        names = [axis.name for axis in self.axes(domain)]
-        by_variable = {axis.variable: axis.name for axis in self.axes(domain)}
+        """Names of the axes of each margin asked for; None for the table alone.
+
+        A margin may name an axis, its variable, or a coarser declared level of it as "variable.level".
+        """
+        axes = self.axes(domain)
+        names = [axis.name for axis in axes]
         if self.table.margins == "none":
             return None
         if self.table.margins == "all":
-            count = len(names)
-            subsets = [[n for i, n in enumerate(names) if mask >> i & 1] for mask in range(2**count)]
-            return tuple(tuple(subset) for subset in sorted(subsets, key=lambda s: (-len(s), s)))
-        found = []
-        for margin in self.table.margins:
-            chosen = {by_variable.get(name, name) for name in margin}
-            for name in chosen:
-                if name not in names:
-                    raise UnknownName.among("axis", name, names)
-            found.append(tuple(name for name in names if name in chosen))
-        return tuple(found)
+            return tuple(m for size in range(len(names), -1, -1) for m in combinations(names, size))
+        return tuple(self._margin(margin, axes, domain) for margin in self.table.margins)
+
+    @staticmethod
+    def _margin(asked: tuple[str, ...], axes: tuple[Axis, ...], domain: Domain) -> tuple[str, ...]:
+        known: dict[str, tuple[int, str]] = {}
+        for number, axis in enumerate(axes):
+            levels = domain.variable(axis.variable).hierarchies if axis.codes else ()
+            known |= {f"{axis.variable}.{h.level}": (number, f"{axis.variable}.{h.level}") for h in levels}
+            known |= {axis.variable: (number, axis.name), axis.name: (number, axis.name)}
+        for name in asked:
+            if name not in known:
+                raise UnknownName.among("axis", name, known)
+        chosen = sorted({known[name] for name in asked})
+        if len({number for number, _ in chosen}) != len(asked):
+            raise DocumentError(f"A margin names an axis twice; received {list(asked)}.")
+        return tuple(name for _, name in chosen)
 
     def budget(self) -> Budget:
         """What the request may spend."""
