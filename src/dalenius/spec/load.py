@@ -118,22 +118,12 @@ def load_policy(given: Given) -> PolicyDocument:
     return _load(PolicyDocument, given)[0]
 
 
-def load_any(given: str | Path) -> DatasetDocument | RequestDocument | PolicyDocument:
-    """A document of whichever kind it looks like."""
-    content, _ = read_mapping(given)
-    if "variables" in content or ("dataset" in content and isinstance(content["dataset"], Mapping)):
-        return load_dataset(given)
-    if "table" in content and "privacy" in content:
-        return load_request(given)
-    return load_policy(given)
-
-
 def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | RequestDocument | PolicyDocument:
     """A document of whichever kind its keys show it to be."""
     content, _ = read_mapping(given)
-    if "variables" in content:
+    if "variables" in content or isinstance(content.get("dataset"), Mapping):
         return load_dataset(given)
-    if "privacy" in content or "table" in content and "budget" not in content:
+    if "privacy" in content or isinstance(content.get("dataset"), str):
         return load_request(given)
     if "budget" in content or set(content) <= set(PolicyDocument.model_fields):
         return load_policy(given)
