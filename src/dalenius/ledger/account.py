@@ -1,0 +1,179 @@
+"""Accounts: a population's budget, and the purses inside it.
+
+A charge is paid by every purse it falls under, all or none. Purses without a limit count all the same, so that a
+quota or a cap declared later knows what was spent before:
+
+total      the population's own limit on one page, which nothing exceeds
+others     the total less the share kept back for official tables; paid by every other request
+analyst    an analyst's quota
+variable   the cap of a sensitive variable
+wave       one version's part of a declared schedule
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from dalenius.core.budget import UNIT, Cost
+from dalenius.core.exact import plain
+from dalenius.core.neighbours import Relation
+from dalenius.ledger.charge import DATA_DEPENDENT, Charge, Units
+
+TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"
+NO_LIMIT = 4 * 10**18
+
+WARNING = (
+    "Data-dependent releases are recorded on a page of their own. Their noise depends on the data, they promise "
+    "nothing to people outside the file, they have no group privacy, and this statement does not cover them."
+)
+
+
+class PurseKey(NamedTuple):
+    """Where a purse lies."""
+
+    population: str
+    page: str
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purse:
+    """A limit and what was spent under it, in ledger units; `impure` counts the charges without a pure loss."""
+
+    key: PurseKey
+    limit_rho: int = NO_LIMIT
+    limit_delta: int = NO_LIMIT
+    spent_rho: int = 0
+    spent_delta: int = 0
+    spent_epsilon: int = 0
+    impure: int = 0
+    charges: int = 0
+
+    def pays(self, units: Units) -> bool:
+        """Whether the charge fits."""
+        return (
+            self.spent_rho + units.rho <= self.limit_rho
+            and self.spent_delta + units.delta <= self.limit_delta
+        )
+
+    def after(self, units: Units) -> "Purse":
+        """The purse once the charge is paid."""
+        return replace(
+            self,
+            spent_rho=self.spent_rho + units.rho,
+            spent_delta=self.spent_delta + units.delta,
+            spent_epsilon=self.spent_epsilon + (units.epsilon or 0),
+            impure=self.impure + (units.epsilon is None),
+            charges=self.charges + 1,
+        )
+
+    def with_limit(self, rho: int, delta: int) -> "Purse":
+        """The same purse under another limit; one below what was spent closes the purse."""
+        return replace(self, limit_rho=max(rho, self.spent_rho), limit_delta=max(delta, self.spent_delta))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anybody declared a limit."""
+        return self.limit_rho < NO_LIMIT
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Everything that the store keeps, in its order."""
+        return (
+            self.limit_rho,
+            self.limit_delta,
+            self.spent_rho,
+            self.spent_delta,
+            self.spent_epsilon,
+            self.impure,
+            self.charges,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Exact text, for statements."""
+
+        def amounts(rho: int, delta: int) -> dict[str, str]:
+            return {"rho": plain(rho * UNIT), "delta": plain(delta * UNIT)}
+
+        left = (self.limit_rho - self.spent_rho, self.limit_delta - self.spent_delta)
+        return {
+            "kind": self.key.kind,
+            "name": self.key.name,
+            "page": self.key.page,
+            "limit": amounts(self.limit_rho, self.limit_delta) if self.is_limited else None,
+            "spent": amounts(self.spent_rho, self.spent_delta),
+            "left": amounts(*left) if self.is_limited else None,
+            "pure_epsilon": None if self.impure else plain(self.spent_epsilon * UNIT),
+            "charges": self.charges,
+        }
+
+
+def purses_of(charge: Charge) -> tuple[PurseKey, ...]:
+    """Every purse that pays for a charge."""
+    keys = [PurseKey(charge.population, charge.page, TOTAL, "")]
+    if not charge.is_official:
+        keys.append(PurseKey(charge.population, charge.page, OTHERS, ""))
+    if charge.analyst:
+        keys.append(PurseKey(charge.population, charge.page, ANALYST, charge.analyst))
+    keys += [PurseKey(charge.population, charge.page, VARIABLE, v) for v in sorted(set(charge.variables))]
+    keys.append(PurseKey(charge.population, charge.page, WAVE, charge.version))
+    return tuple(keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What was agreed for a population: its relation, the size above which a second person approves, its schedule."""
+
+    population: str
+    relation: Relation
+    approval_above: int | None = None
+    is_scheduled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The master account of a population as it stands."""
+
+    population: str
+    relation: Relation
+    limit: Cost
+    spent: Cost
+    left: Cost
+    pure: Fraction | None
+    entries: int
+    data_dependent: int = 0
+    purses: tuple[Purse, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the master account covers everything that was released about the population."""
+        return self.data_dependent == 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the balance must know."""
+        return () if self.is_complete else (WARNING,)
+
+    @classmethod
+    def of(cls, terms: Terms, purses: tuple[Purse, ...]) -> "Account":
+        """From what the store holds."""
+        total = next(p for p in purses if p.key.kind == TOTAL and p.key.page != DATA_DEPENDENT)
+        pure = None if total.impure else total.spent_epsilon * UNIT
+
+        def cost(rho: int, delta: int, epsilon: Fraction | None = None) -> Cost:
+            return Cost(relation=terms.relation, rho=rho * UNIT, delta=delta * UNIT, epsilon=epsilon)
+
+        return cls(
+            population=terms.population,
+            relation=terms.relation,
+            limit=cost(total.limit_rho, total.limit_delta),
+            spent=cost(total.spent_rho, total.spent_delta, pure),
+            left=cost(total.limit_rho - total.spent_rho, total.limit_delta - total.spent_delta),
+            pure=pure,
+            entries=total.charges,
+            data_dependent=sum(
+                p.charges for p in purses if p.key.page == DATA_DEPENDENT and p.key.kind == TOTAL
+            ),
+            purses=purses,
+        )

@@ -1,0 +1,181 @@
+"""The custodian's commands: registrations, grants, limits, approval, schedules, status, notes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalenius.core.neighbours import Relation
+from dalenius.core.release import Status
+from dalenius.errors import Conflict, DataChanged, LedgerMismatch, ParameterError, UnknownName
+from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey
+from dalenius.ledger.charge import PAGES, Registration
+from dalenius.ledger.draft import Draft, Needs
+from dalenius.ledger.entry import Entry
+
+_NEXT = {
+    Status.DRAFT: (Status.EMBARGOED, Status.PUBLISHED, Status.WITHDRAWN),
+    Status.EMBARGOED: (Status.PUBLISHED, Status.WITHDRAWN),
+    Status.PUBLISHED: (Status.WITHDRAWN,),
+    Status.WITHDRAWN: (),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """Tie a file to its version; the same again changes nothing, another file is refused."""
+
+    population: str
+    dataset: str
+    version: str
+    fingerprint: str
+    domain_digest: str
+    by: str
+
+    @property
+    def needs(self) -> Needs:
+        """What was registered under this name."""
+        return Needs(datasets=frozenset({self.dataset}))
+
+    def decide(self, draft: Draft) -> Registration:
+        """The registration as it stands."""
+        owner = draft.state.owners.get(self.dataset, self.population)
+        if owner != self.population:
+            raise LedgerMismatch(
+                f"Data set {self.dataset!r} belongs to population {owner!r}; a new version of it cannot belong to "
+                f"{self.population!r}, because a new version brings no new budget.",
+            )
+        known = draft.state.registrations.get((self.dataset, self.version))
+        if known is not None:
+            if known.fingerprint != self.fingerprint:
+                raise DataChanged(
+                    f"Another file is registered as {self.dataset!r}, version {self.version!r}. Register the "
+                    "changed file under a new version; both share the population's budget.",
+                    dataset=self.dataset,
+                    version=self.version,
+                )
+            if known.domain_digest != self.domain_digest:
+                raise Conflict(
+                    f"{self.dataset!r}, version {self.version!r}, is registered with another declaration. "
+                    "Register the changed declaration under a new version.",
+                )
+            return known
+        body = {
+            "dataset": self.dataset,
+            "version": self.version,
+            "fingerprint": self.fingerprint,
+            "domain_digest": self.domain_digest,
+        }
+        draft.emit("register", population=self.population, by=self.by, body=body)
+        return draft.state.registrations[self.dataset, self.version]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Add to a population's limit on one page."""
+
+    population: str
+    relation: Relation
+    body: Mapping[str, Any]
+    by: str
+
+    @property
+    def needs(self) -> Needs:
+        """The account."""
+        keys = [PurseKey(self.population, page, kind, "") for page in PAGES for kind in (TOTAL, OTHERS)]
+        return Needs(populations=frozenset({self.population}), purses=frozenset(keys))
+
+    def decide(self, draft: Draft) -> Entry:
+        """The line."""
+        terms = draft.state.terms.get(self.population)
+        if terms is not None and terms.relation is not self.relation:
+            raise LedgerMismatch(
+                f"The account of {self.population!r} is kept under {terms.relation}; a grant under "
+                f"{self.relation} is never added to it.",
+            )
+        return draft.emit("grant", population=self.population, by=self.by, body=self.body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Set the limit of one purse, keep a share back, set the size that needs approval, or declare a schedule."""
+
+    kind: str
+    population: str
+    body: Mapping[str, Any]
+    by: str
+
+    @property
+    def needs(self) -> Needs:
+        """The account and the purses in question."""
+        page = str(self.body.get("page", PAGES[0]))
+        keys = {PurseKey(self.population, page, TOTAL, "")}
+        if "purse" in self.body:
+            keys.add(PurseKey(self.population, page, str(self.body["purse"]), str(self.body["name"])))
+        for wave in self.body.get("waves", ()):
+            keys.add(PurseKey(self.population, page, WAVE, wave["version"]))
+        return Needs(populations=frozenset({self.population}), purses=frozenset(keys))
+
+    def decide(self, draft: Draft) -> Entry:
+        """The line."""
+        if self.population not in draft.state.terms:
+            raise UnknownName.among("population", self.population, draft.state.terms)
+        if "waves" in self.body:
+            total = draft.state.purse(PurseKey(self.population, str(self.body["page"]), TOTAL, ""))
+            rho, delta = (sum(int(w[name]) for w in self.body["waves"]) for name in ("rho", "delta"))
+            if rho > total.limit_rho or delta > total.limit_delta:
+                raise ParameterError("The waves of the schedule add up to more than was granted.")
+        return draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetStatus:
+    """Move a release along draft, embargoed, published, withdrawn; nothing is given back."""
+
+    entry: str
+    status: str
+    by: str
+
+    @property
+    def needs(self) -> Needs:
+        """The release."""
+        return Needs(entries=frozenset({self.entry}))
+
+    def decide(self, draft: Draft) -> str:
+        """The entry to read back."""
+        release = draft.state.releases.get(self.entry)
+        if release is None:
+            raise UnknownName(f"There is no release under the entry {self.entry!r}.", received=self.entry)
+        if self.status not in list(Status):
+            raise UnknownName.among("status", self.status, list(Status))
+        if release.status == self.status:
+            return self.entry
+        if Status(self.status) not in _NEXT[Status(release.status)]:
+            raise Conflict(f"A release that is {release.status} cannot become {self.status}.")
+        population = draft.state.charges[release.key].population
+        body = {"entry": self.entry, "from": release.status, "to": self.status}
+        draft.emit("status", population=population, by=self.by, body=body)
+        return self.entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A line that changes no balance: the opening of the ledger, the check value of a secret, an inspection."""
+
+    kind: str
+    population: str
+    body: Mapping[str, Any]
+    by: str
+
+    @property
+    def needs(self) -> Needs:
+        """For a secret, whether there is one already."""
+        return Needs(populations=frozenset({self.population}))
+
+    def decide(self, draft: Draft) -> Any:
+        """The line, or the check value that was there first; a ledger opens once."""
+        if self.kind == "secret" and self.population in draft.state.checks:
+            return draft.state.checks[self.population]
+        if self.kind == "open" and draft.head.seq:
+            return None
+        entry = draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
+        return self.body["check"] if self.kind == "secret" else entry

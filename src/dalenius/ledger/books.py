@@ -1,0 +1,119 @@
+"""The books: everything that can be read from a ledger, at one moment and without changing it."""
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dalenius.core.release import Status
+from dalenius.errors import LedgerCorrupt, UnknownName
+from dalenius.ledger import schema
+from dalenius.ledger.account import Account
+from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.charge import Registration, StoredRelease
+from dalenius.ledger.draft import Head
+from dalenius.ledger.entry import Entry, digest_of
+from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
+from dalenius.ledger.store import Store, as_purse, as_registration, as_terms, read_head, stored
+from dalenius.ledger.verify import VerifyReport, verify_store
+
+
+class Books:
+    """The reading side of a ledger, over a connection of its own."""
+
+    def __init__(self, reader: Store, anchor: Anchor) -> None:
+        self._reader = reader
+        self._reading = threading.Lock()
+        self._anchor_file = anchor
+        self._name = ""
+
+    def _ask(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+        with self._reading:
+            return list(self._reader.ask(sql, parameters))
+
+    @property
+    def head(self) -> Head:
+        """The last line of the chain."""
+        with self._reading:
+            return read_head(self._reader)
+
+    def account(self, population: str) -> Account:
+        """The master account as it stands."""
+        with self._reading, self._reader.snapshot():
+            terms = self._reader.ask(schema.TERMS + " WHERE population = ?", (population,))
+            rows = self._reader.ask(schema.PURSES + " WHERE population = ?", (population,))
+        if not terms:
+            raise UnknownName.among("population", population, [r[0] for r in self._ask(schema.TERMS)])
+        purses = sorted(map(as_purse, rows), key=lambda purse: purse.key)
+        return Account.of(as_terms(terms[0]), tuple(purses))
+
+    def populations(self) -> list[str]:
+        """Populations that were granted a budget."""
+        return sorted(row[0] for row in self._ask(schema.TERMS))
+
+    def entries(self, population: str | None = None) -> list[Entry]:
+        """Lines in the order of the chain."""
+        if population is None:
+            rows = self._ask(schema.ENTRIES + " ORDER BY seq")
+        else:
+            rows = self._ask(schema.ENTRIES + " WHERE population = ? ORDER BY seq", (population,))
+        return [Entry.read(row[4]) for row in rows]
+
+    def registration(self, dataset: str, version: str) -> Registration | None:
+        """What was registered, if anything."""
+        rows = self._ask(schema.REGISTRATIONS + " WHERE dataset = ? AND version = ?", (dataset, version))
+        return as_registration(rows[0]) if rows else None
+
+    def release(self, entry: str) -> StoredRelease:
+        """The stored release of an entry, whatever its status."""
+        rows = self._ask(schema.DOCUMENTS + " WHERE r.entry = ?", (entry,))
+        if not rows:
+            raise UnknownName(f"There is no release under the entry {entry!r}.", received=entry)
+        return self._checked(rows[0])
+
+    @staticmethod
+    def _checked(row: Any) -> StoredRelease:
+        release = stored(row)
+        if digest_of(release.document) != row[6]:
+            raise LedgerCorrupt("A stored release is not the one that was stored.", entry=release.entry)
+        return release
+
+    def find(self, key: str) -> StoredRelease | None:
+        """The published release of a memo key; drafts, embargoed and withdrawn ones are not found."""
+        rows = self._ask(schema.DOCUMENTS + " WHERE r.key = ? AND r.status = ?", (key, str(Status.PUBLISHED)))
+        return self._checked(rows[0]) if rows else None
+
+    def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
+        """Stored releases in the order in which they were charged."""
+        clauses, values = ["1 = 1"], []
+        for column, value in (("r.population", population), ("r.status", status)):
+            if value is not None:
+                clauses.append(f"{column} = ?")
+                values.append(str(value))
+        sql = f"{schema.DOCUMENTS} WHERE {' AND '.join(clauses)} ORDER BY c.seq"
+        return [self._checked(row) for row in self._ask(sql, tuple(values))]
+
+    def statement(self, population: str, analyst: str | None = None) -> Statement:
+        """Movements and balances; an analyst's own statement shows nobody else's."""
+        return make_statement(self.entries(population), self.account(population), analyst)
+
+    def export(self, form: str = "json", population: str | None = None) -> str:
+        """Every line as `json`, `jsonl` or `csv`."""
+        if form not in FORMS:
+            raise UnknownName.among("format", form, FORMS)
+        return export_lines(self.entries(population), form)
+
+    def verify(
+        self,
+        anchor: str | Path | None = None,
+        *,
+        heads: Iterable[str] = (),
+        is_anchored: bool = True,
+    ) -> VerifyReport:
+        """Recompute everything. `heads` are heads kept elsewhere; without the anchor less can be known."""
+        lines = None
+        if is_anchored:
+            # The anchor is read first: a segment that is written meanwhile is then in the store already.
+            lines = self._anchor_file.at(Path(anchor) if anchor else None).lines(self._name)
+        with self._reading:
+            return verify_store(self._reader, lines, heads)

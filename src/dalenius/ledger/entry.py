@@ -1,0 +1,118 @@
+"""One line of the ledger: canonical JSON, chained to the line before it by digest.
+
+A line says what was done and is never edited. Its digest covers every field, so that a change anywhere breaks the
+chain at that place; its public name is the beginning of that digest, which tells nobody how many lines there are.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dalenius.errors import LedgerCorrupt
+
+FORMAT = "dalenius-ledger/1"
+GENESIS = "0" * 64
+NAME_LENGTH = 32
+
+
+def canonical(document: object) -> str:
+    """The one text of a document: sorted names, no blanks, ASCII.
+
+    >>> canonical({"b": 1, "a": ["é"]})
+    '{"a":["\\\\u00e9"],"b":1}'
+    """
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-256, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def stamp(seconds: float) -> str:
+    """A moment as lines carry it: UTC, whole milliseconds.
+
+    >>> stamp(0)
+    '1970-01-01T00:00:00.000Z'
+    """
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line with its place in the chain."""
+
+    seq: int
+    kind: str
+    population: str
+    at: str
+    by: str
+    body: Mapping[str, Any]
+    previous: str
+    line: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """Public name of the line."""
+        return self.digest[:NAME_LENGTH]
+
+    @classmethod
+    def write(
+        cls, *, seq: int, kind: str, population: str, at: str, by: str, body: Mapping[str, Any], previous: str
+    ) -> "Entry":
+        """The line that follows `previous`."""
+        line = canonical(
+            {
+                "format": FORMAT,
+                "seq": seq,
+                "kind": kind,
+                "population": population,
+                "at": at,
+                "by": by,
+                "body": body,
+                "previous": previous,
+            }
+        )
+        return cls(
+            seq=seq,
+            kind=kind,
+            population=population,
+            at=at,
+            by=by,
+            body=body,
+            previous=previous,
+            line=line,
+            digest=digest_of(line.encode()),
+        )
+
+    @classmethod
+    def read(cls, line: str) -> "Entry":
+        """A stored line; its digest is computed here and never believed."""
+        try:
+            document = json.loads(line)
+            return cls(
+                seq=int(document["seq"]),
+                kind=str(document["kind"]),
+                population=str(document["population"]),
+                at=str(document["at"]),
+                by=str(document["by"]),
+                body=dict(document["body"]),
+                previous=str(document["previous"]),
+                line=line,
+                digest=digest_of(line.encode()),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise LedgerCorrupt("A ledger line is not of the ledger's format.") from error
+
+    def to_line(self) -> dict[str, Any]:
+        """The line as a document."""
+        return dict(json.loads(self.line))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For exports: the line, its name and its digest."""
+        return self.to_line() | {"entry": self.name, "digest": self.digest}

@@ -1,0 +1,173 @@
+"""The ledger as the curator sees it: open, quote, reserve, commit.
+
+Order of a release: reserve the worst case (charged, on disk), measure, commit the document, answer what is read
+back. A crash may waste a charge. Nothing is ever refunded.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from dalenius.core.budget import Cost
+from dalenius.core.randomness import SystemRandomness
+from dalenius.core.release import Status
+from dalenius.errors import Conflict, UnknownName
+from dalenius.ledger import schema
+from dalenius.ledger.administer import Note
+from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.charge import Charge, Reservation, StoredRelease
+from dalenius.ledger.declarations import Declarations
+from dalenius.ledger.draft import Draft
+from dalenius.ledger.keys import KeyFolder
+from dalenius.ledger.reserve import Busy, Complete, Reserve
+from dalenius.ledger.store import Store, load, read_head
+from dalenius.ledger.writer import Writer
+
+LEASE_SECONDS = 900.0
+WAIT_SECONDS = 30.0
+
+
+def connect(location: str) -> Store:
+    """The store that a location names."""
+    if location.startswith(("postgresql://", "postgres://")):
+        from dalenius.ledger.postgres_store import PostgresStore
+
+        return PostgresStore(location)
+    from dalenius.ledger.sqlite_store import SqliteStore
+
+    return SqliteStore(Path(location))
+
+
+class Ledger(Declarations):
+    """An open ledger. Threads share one; a forked process opens its own."""
+
+    def __init__(
+        self,
+        location: str,
+        *,
+        anchor: Path,
+        keys: KeyFolder,
+        clock: Callable[[], float],
+        lease_seconds: float,
+        wait_seconds: float,
+    ) -> None:
+        self.location = location
+        self.clock = clock
+        self._lease_seconds = lease_seconds
+        self._wait_seconds = wait_seconds
+        self._keys = keys
+        self._store = connect(location)
+        super().__init__(connect(location), Anchor(anchor, keys.get_or_make("anchor")))
+        self._writer = Writer(self._store, clock, self._anchor_segment)
+        self._open()
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path,
+        *,
+        anchor: str | Path | None = None,
+        clock: Callable[[], float] | None = None,
+        keys: str | Path | None = None,
+        lease_seconds: float = LEASE_SECONDS,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> "Ledger":
+        """Open the SQLite file or PostgreSQL database; a missing ledger is created.
+
+        `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets.
+        Both lie next to a SQLite file unless told otherwise, and in the user's state folder for a database.
+        """
+        text = str(location)
+        if "://" in text:
+            name = hashlib.sha256(text.rsplit("@", 1)[-1].encode()).hexdigest()[:16]
+            beside = str(Path.home() / ".local" / "state" / "dalenius" / name / "ledger")
+        else:
+            beside = text
+        return cls(
+            text,
+            anchor=Path(anchor or f"{beside}.anchor"),
+            keys=KeyFolder(Path(keys or f"{beside}.keys")),
+            clock=clock or time.time,
+            lease_seconds=lease_seconds,
+            wait_seconds=wait_seconds,
+        )
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+        self._reader.close()
+
+    def _open(self) -> None:
+        if self.head.seq == 0:
+            nonce = SystemRandomness().bytes(16).hex()
+            self._submit(Note(kind="open", population="", body={"nonce": nonce}, by=""))
+        self._name = self._ask(schema.ENTRIES + " WHERE seq = 1")[0][6]
+
+    def _anchor_segment(self, draft: Draft) -> None:
+        """Runs with the pen held, after the segment is on disk and before anybody is answered."""
+        name = self._name or draft.lines[0].digest
+        is_release = any(line.kind == "release" for line in draft.lines)
+        self._anchor_file.append(name, draft.tip, draft.lines[-1].at, is_release=is_release)
+
+    def quote(self, charge: Charge) -> Cost:
+        """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would."""
+        command = Reserve(charge, "", 0.0)
+        with self._reading, self._reader.snapshot():
+            draft = Draft(load(self._reader, command.needs), read_head(self._reader), self.clock())
+        try:
+            command.decide(draft)
+        except Busy:
+            return charge.cost
+        if any(line.kind == "charge" for line in draft.lines):
+            return charge.cost
+        return replace(charge.cost, rho=Fraction(0), delta=Fraction(0), epsilon=Fraction(0))
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """Pay the worst case and take the lease, or find the release that was paid for before.
+
+        Raises `BudgetExhausted`, `QuotaExhausted` or `ApprovalRequired` before anything is spent. Waits for a
+        while if the same request is being completed elsewhere, then raises `Conflict`.
+        """
+        command = Reserve(charge, SystemRandomness().bytes(16).hex(), self._lease_seconds)
+        patience = time.monotonic() + self._wait_seconds
+        pause = 0.005
+        while True:
+            try:
+                answer, head = self._writer.submit(command)
+                break
+            except Busy:
+                if time.monotonic() > patience:
+                    raise Conflict(
+                        "The same request is being completed elsewhere; ask again later for its release.",
+                        key=charge.key,
+                    ) from None
+                time.sleep(pause)
+                pause = min(2 * pause, 0.25)
+        reservation: Reservation = answer
+        found = None if reservation.lease else self.release(reservation.entry)
+        return replace(reservation, head=head.digest, stored=found)
+
+    def commit(
+        self,
+        reservation: Reservation,
+        document: bytes,
+        status: str = Status.PUBLISHED,
+        *,
+        is_tainted: bool = False,
+    ) -> StoredRelease:
+        """Store the document if no release is stored under the key, and answer what is read back."""
+        if reservation.stored is not None:
+            return reservation.stored
+        if status not in list(Status):
+            raise UnknownName.among("status", str(status), list(Status))
+        command = Complete(reservation, document, str(status), is_tainted)
+        return self.release(self._submit(command))

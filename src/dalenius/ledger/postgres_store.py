@@ -1,0 +1,101 @@
+"""The production store: a PostgreSQL database, which several servers may share."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dalenius.errors import LedgerMismatch
+from dalenius.ledger import schema
+from dalenius.ledger.entry import GENESIS
+from dalenius.ledger.store import Raced, Row
+
+_SCHEMA = "dalenius"
+_GUARDS = """
+CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'what the ledger holds is never edited or removed'; END $$;
+CREATE OR REPLACE TRIGGER entries_stay BEFORE UPDATE OR DELETE ON entries
+    FOR EACH ROW EXECUTE FUNCTION refuse();
+CREATE OR REPLACE TRIGGER documents_stay BEFORE UPDATE OF document, digest, entry, key OR DELETE ON releases
+    FOR EACH ROW EXECUTE FUNCTION refuse()
+"""
+
+
+class PostgresStore:
+    """One connection to the database. Commits wait for the disk, whatever the server's default is."""
+
+    def __init__(self, location: str, isolation: str = "read committed") -> None:
+        try:
+            import psycopg
+        except ImportError as error:
+            raise LedgerMismatch(
+                "A PostgreSQL ledger needs the extra 'postgres': install dalenius[postgres]."
+            ) from error
+        self._errors = psycopg.errors
+        self._isolation = isolation
+        try:
+            self._connection = psycopg.connect(location, autocommit=True)
+            self._cursor = self._connection.cursor()
+            self._cursor.execute("SET synchronous_commit = on")
+            self._create()
+        except psycopg.Error as error:
+            raise LedgerMismatch(
+                f"The ledger's database cannot be opened: {type(error).__name__}."
+            ) from error
+
+    def _create(self) -> None:
+        # The lock lets one of several new servers make the tables; it is not needed for anything later.
+        self._cursor.execute("SELECT pg_advisory_lock(742061)")
+        try:
+            self._cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+            self._cursor.execute(f"SET search_path = {_SCHEMA}")
+            if self._cursor.execute("SELECT to_regclass('head')").fetchone() == (None,):
+                with self._connection.transaction():
+                    self._cursor.execute(schema.TABLES.format(blob="BYTEA"))
+                    self._cursor.execute(_GUARDS)
+                    self._cursor.execute(_placeholders(schema.FIRST_HEAD), (GENESIS,))
+        finally:
+            self._cursor.execute("SELECT pg_advisory_unlock(742061)")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Writers queue at the head's row, so that few batches are written in vain."""
+        errors = self._errors
+        try:
+            self._cursor.execute(f"BEGIN ISOLATION LEVEL {self._isolation}")
+            try:
+                self._cursor.execute("SELECT seq FROM head WHERE id = 1 FOR UPDATE")
+                yield
+                self._cursor.execute("COMMIT")
+            except BaseException:
+                if not self._connection.closed:
+                    self._cursor.execute("ROLLBACK")
+                raise
+        except (errors.SerializationFailure, errors.DeadlockDetected, errors.IntegrityError) as error:
+            raise Raced(type(error).__name__) from error
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything as of one moment."""
+        self._cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            self._cursor.execute("ROLLBACK")
+
+    def run(self, sql: str, rows: Sequence[Row]) -> int:
+        """Rows touched by all of the executions together; they travel to the server in one pipeline."""
+        self._cursor.executemany(_placeholders(sql), rows)
+        return int(self._cursor.rowcount)
+
+    def ask(self, sql: str, parameters: Row = ()) -> list[Any]:
+        """Rows of a query."""
+        return list(self._cursor.execute(_placeholders(sql), parameters).fetchall())
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
+
+def _placeholders(sql: str) -> str:
+    """The statements are written with question marks; none of them holds one in its text."""
+    return sql.replace("?", "%s")

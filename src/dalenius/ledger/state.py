@@ -1,0 +1,198 @@
+"""The ledger's state as a fold over its lines: what every table of the store must agree with.
+
+The writer and `verify` use the same fold. The writer folds the lines of a batch into the part of the state that the
+batch touches; `verify` folds all lines from the first one and compares the result with the stored tables.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dalenius.core.neighbours import Relation
+from dalenius.errors import LedgerCorrupt
+from dalenius.ledger.account import (
+    ANALYST,
+    OTHERS,
+    TOTAL,
+    VARIABLE,
+    WAVE,
+    Purse,
+    PurseKey,
+    Terms,
+)
+from dalenius.ledger.charge import PAGES, Registration, Units
+from dalenius.ledger.entry import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeRow:
+    """A charge and who may complete it; the lease is the only part that is not in the chain."""
+
+    entry: str
+    key: str
+    seq: int
+    population: str
+    dataset: str
+    version: str
+    definition: str
+    analyst: str
+    fingerprint: str
+    plan_digest: str
+    is_tainted: bool
+    is_public_data: bool
+    is_done: bool = False
+    lease: str = ""
+    lease_until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRow:
+    """A completed charge: the digest of its document, and whether it is public."""
+
+    entry: str
+    key: str
+    digest: str
+    status: str
+
+
+@dataclass(slots=True)
+class State:
+    """All of it, or the part that a batch touches."""
+
+    terms: dict[str, Terms] = field(default_factory=dict)
+    purses: dict[PurseKey, Purse] = field(default_factory=dict)
+    charges: dict[str, ChargeRow] = field(default_factory=dict)
+    releases: dict[str, ReleaseRow] = field(default_factory=dict)
+    registrations: dict[tuple[str, str], Registration] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+    checks: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> "State":
+        """Independent dictionaries over the same frozen rows."""
+        return State(
+            dict(self.terms),
+            dict(self.purses),
+            dict(self.charges),
+            dict(self.releases),
+            dict(self.registrations),
+            dict(self.owners),
+            dict(self.checks),
+        )
+
+    def purse(self, key: PurseKey) -> Purse:
+        """The purse, or an empty one without limit."""
+        return self.purses.get(key) or Purse(key=key)
+
+    def fold(self, entry: Entry) -> None:
+        """Apply one line."""
+        step = _STEPS.get(entry.kind)
+        if step is None:
+            raise LedgerCorrupt(f"Line {entry.seq} is of the unknown kind {entry.kind!r}.", seq=entry.seq)
+        try:
+            step(self, entry, entry.body)
+        except (KeyError, TypeError, ValueError) as error:
+            raise LedgerCorrupt(f"Line {entry.seq} lacks what its kind needs.", seq=entry.seq) from error
+
+
+def _nothing(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    """Lines that record something without changing a balance."""
+
+
+def _grant(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    relation = Relation(body["relation"])
+    state.terms.setdefault(entry.population, Terms(population=entry.population, relation=relation))
+    for page in PAGES:
+        rho, delta = (
+            (int(body["units"]["rho"]), int(body["units"]["delta"])) if page == body["page"] else (0, 0)
+        )
+        for kind in (TOTAL, OTHERS):
+            key = PurseKey(entry.population, page, kind, "")
+            purse = state.purses.get(key) or Purse(key=key, limit_rho=0, limit_delta=0)
+            state.purses[key] = purse.with_limit(purse.limit_rho + rho, purse.limit_delta + delta)
+
+
+def _limit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    key = PurseKey(entry.population, body["page"], body["purse"], body["name"])
+    rho, delta = int(body["units"]["rho"]), int(body["units"]["delta"])
+    if key.kind == OTHERS:
+        total = state.purse(key._replace(kind=TOTAL))
+        rho, delta = max(total.limit_rho - rho, 0), max(total.limit_delta - delta, 0)
+    state.purses[key] = state.purse(key).with_limit(rho, delta)
+
+
+def _approval(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    above = None if body["above"] is None else int(body["above"])
+    state.terms[entry.population] = replace(state.terms[entry.population], approval_above=above)
+
+
+def _schedule(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    state.terms[entry.population] = replace(state.terms[entry.population], is_scheduled=True)
+    for wave in body["waves"]:
+        key = PurseKey(entry.population, body["page"], WAVE, wave["version"])
+        state.purses[key] = state.purse(key).with_limit(int(wave["rho"]), int(wave["delta"]))
+
+
+def _register(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    state.owners[body["dataset"]] = entry.population
+    state.registrations[body["dataset"], body["version"]] = Registration(
+        population=entry.population,
+        dataset=body["dataset"],
+        version=body["version"],
+        fingerprint=body["fingerprint"],
+        domain_digest=body["domain_digest"],
+        entry=entry.name,
+    )
+
+
+def _secret(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    state.checks[entry.population] = body["check"]
+
+
+def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    units = Units(int(body["units"]["rho"]), int(body["units"]["delta"]), body["units"]["epsilon"])
+    for kind, name in body["purses"]:
+        key = PurseKey(entry.population, body["page"], kind, name)
+        state.purses[key] = state.purse(key).after(units)
+    state.charges[body["key"]] = ChargeRow(
+        entry=entry.name,
+        key=body["key"],
+        seq=entry.seq,
+        population=entry.population,
+        dataset=body["dataset"],
+        version=body["version"],
+        definition=body["definition"],
+        analyst=body["analyst"],
+        fingerprint=body["fingerprint"],
+        plan_digest=body["plan_digest"],
+        is_tainted=bool(body["is_tainted"]),
+        is_public_data=bool(body["is_public_data"]),
+    )
+
+
+def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    state.charges[body["key"]] = replace(state.charges[body["key"]], is_done=True)
+    state.releases[body["entry"]] = ReleaseRow(
+        entry=body["entry"], key=body["key"], digest=body["digest"], status=body["status"]
+    )
+
+
+def _status(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    state.releases[body["entry"]] = replace(state.releases[body["entry"]], status=body["to"])
+
+
+_STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
+    "open": _nothing,
+    "note": _nothing,
+    "takeover": _nothing,
+    "secret": _secret,
+    "register": _register,
+    "grant": _grant,
+    "limit": _limit,
+    "approval": _approval,
+    "schedule": _schedule,
+    "charge": _charge,
+    "release": _release,
+    "status": _status,
+}
+
+LIMIT_KINDS = {"share": OTHERS, "quota": ANALYST, "cap": VARIABLE}

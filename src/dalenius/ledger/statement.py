@@ -1,0 +1,198 @@
+"""A statement like a bank's: who, when, what, under which definition, at what cost, and what was left."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalenius.core.budget import UNIT
+from dalenius.core.exact import plain
+from dalenius.ledger.account import ANALYST, TOTAL, Account, Purse, PurseKey
+from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
+from dalenius.ledger.entry import Entry
+from dalenius.ledger.state import State
+
+FORMS = ("json", "jsonl", "csv")
+COLUMNS = (
+    "at",
+    "entry",
+    "kind",
+    "by",
+    "what",
+    "definition",
+    "page",
+    "rho",
+    "delta",
+    "epsilon",
+    "left_rho",
+    "left_delta",
+    "status",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementLine:
+    """One movement, with the balance after it; amounts are exact text."""
+
+    at: str
+    entry: str
+    kind: str
+    by: str
+    what: str
+    definition: str = ""
+    page: str = MASTER
+    rho: str = ""
+    delta: str = ""
+    epsilon: str = ""
+    left_rho: str = ""
+    left_delta: str = ""
+    status: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """For documents, in the order of a statement's columns."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """Movements and balances of a population, or of one analyst inside it."""
+
+    population: str
+    analyst: str | None
+    relation: str
+    lines: tuple[StatementLine, ...]
+    balances: tuple[Mapping[str, Any], ...]
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return {
+            "population": self.population,
+            "analyst": self.analyst,
+            "relation": self.relation,
+            "lines": [line.to_dict() for line in self.lines],
+            "balances": [dict(balance) for balance in self.balances],
+            "warnings": list(self.warnings),
+        }
+
+
+def what_of(body: Mapping[str, Any]) -> str:
+    """A request in a few words: its title if it has one, otherwise its variables."""
+    request = body.get("request", {})
+    for name in ("title", "name"):
+        if isinstance(request.get(name), str) and request[name]:
+            return str(request[name])
+    by = request.get("by") or request.get("variables") or body.get("variables") or ()
+    words = [str(v.get("variable", "")) if isinstance(v, Mapping) else str(v) for v in by]
+    statistic = request.get("statistic", "table")
+    name = str(statistic.get("name", "table")) if isinstance(statistic, Mapping) else str(statistic)
+    return f"{name} of {' x '.join(words)}" if words else name
+
+
+def _status(state: State, key: str) -> str:
+    row = state.charges[key]
+    release = state.releases.get(row.entry)
+    return release.status if release else "charged"
+
+
+def make_statement(entries: Iterable[Entry], account: Account, analyst: str | None = None) -> Statement:
+    """Movements in order; an analyst sees own requests and own quota, never everybody's remainder."""
+    state = State()
+    drafts: list[tuple[Entry, Purse | None]] = []
+    for entry in entries:
+        state.fold(entry)
+        page = str(entry.body.get("page", MASTER))
+        kind, name = (TOTAL, "") if analyst is None else (ANALYST, analyst)
+        drafts.append((entry, state.purses.get(PurseKey(entry.population, page, kind, name))))
+    lines = [
+        _movement(entry, purse, state)
+        for entry, purse in drafts
+        if entry.kind in ("charge", "grant", "limit", "schedule", "approval", "register", "note", "status")
+        and (analyst is None or (entry.kind == "charge" and entry.body["analyst"] == analyst))
+    ]
+    seen = [p for p in account.purses if analyst is None or p.key[2:] == (ANALYST, analyst)]
+    return Statement(
+        population=account.population,
+        analyst=analyst,
+        relation=str(account.relation),
+        lines=tuple(lines),
+        balances=tuple(p.to_dict() for p in seen if p.is_limited or p.charges),
+        warnings=account.warnings if analyst is None or _has_own_page(seen) else (),
+    )
+
+
+def _has_own_page(purses: Iterable[Purse]) -> bool:
+    return any(p.key.page == DATA_DEPENDENT and p.charges for p in purses)
+
+
+def _movement(entry: Entry, purse: Purse | None, state: State) -> StatementLine:
+    body = entry.body
+    left = {}
+    if purse is not None and purse.is_limited and entry.kind in ("charge", "grant"):
+        left = {
+            "left_rho": plain((purse.limit_rho - purse.spent_rho) * UNIT),
+            "left_delta": plain((purse.limit_delta - purse.spent_delta) * UNIT),
+        }
+    common = {"at": entry.at, "entry": entry.name, "kind": entry.kind, "by": entry.by}
+    if entry.kind == "charge":
+        cost = body["cost"]
+        return StatementLine(
+            **common,
+            **left,
+            what=what_of(body),
+            definition=body["definition"],
+            page=body["page"],
+            rho=cost["rho"],
+            delta=cost["delta"],
+            epsilon=cost["epsilon"] or "",
+            status=_status(state, body["key"]),
+        )
+    amounts = body.get("amounts", {})
+    return StatementLine(
+        **common,
+        **left,
+        what=_declaration(entry),
+        page=str(body.get("page", MASTER)),
+        rho=amounts.get("rho", ""),
+        delta=amounts.get("delta", ""),
+    )
+
+
+def _declaration(entry: Entry) -> str:
+    """What the custodian declared, in a few words."""
+    body = entry.body
+    match entry.kind:
+        case "grant":
+            return f"granted {body['note']}".strip()
+        case "limit":
+            return f"{body['as']} {body['name']}".strip()
+        case "schedule":
+            return f"schedule of {len(body['waves'])} waves"
+        case "approval":
+            return "approval of large charges"
+        case "register":
+            return f"registered {body['dataset']} {body['version']}"
+        case "status":
+            return f"{body['entry'][:8]}: {body['from']} to {body['to']}"
+        case _:
+            return str(body["kind"])
+
+
+def export_lines(entries: Iterable[Entry], form: str) -> str:
+    """Every line as JSON (one document), JSON lines, or CSV with the canonical line in the last column."""
+    if form == "json":
+        return json.dumps([entry.to_dict() for entry in entries], indent=1) + "\n"
+    if form == "jsonl":
+        return "".join(entry.line + "\n" for entry in entries)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["seq", "at", "entry", "kind", "population", "by", "rho", "delta", "epsilon", "digest", "line"]
+    )
+    for e in entries:
+        amounts = e.body.get("cost") or e.body.get("amounts") or {}
+        cost = [amounts.get(name) or "" for name in ("rho", "delta", "epsilon")]
+        writer.writerow([e.seq, e.at, e.name, e.kind, e.population, e.by, *cost, e.digest, e.line])
+    return out.getvalue()

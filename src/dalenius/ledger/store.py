@@ -1,0 +1,248 @@
+"""What both stores share: load the touched part of the state, and apply a drafted batch or none of it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from dalenius.core.neighbours import Relation
+from dalenius.ledger import schema
+from dalenius.ledger.account import Purse, PurseKey, Terms
+from dalenius.ledger.charge import Registration, StoredRelease
+from dalenius.ledger.draft import Draft, Head, Needs
+from dalenius.ledger.state import ChargeRow, ReleaseRow, State
+
+Row = Sequence[Any]
+_CHUNK = 200
+
+
+class Raced(Exception):
+    """A statement did not touch what it should: somebody else was first. The batch is rolled back and redone."""
+
+
+class Store(Protocol):
+    """A place that keeps the ledger: two calls differ, everything else is the same hand-written SQL."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """A durable write transaction; on any exception nothing of it remains."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """A read transaction in which everything is seen at one moment."""
+
+    def run(self, sql: str, rows: Sequence[Row]) -> int:
+        """Execute for each row of parameters inside the transaction; how many rows were touched."""
+
+    def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
+        """Rows of a query, inside the transaction or snapshot if there is one."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+def read_head(store: Store) -> Head:
+    """The last line."""
+    seq, digest = store.ask(schema.HEAD)[0]
+    return Head(int(seq), str(digest))
+
+
+def _where(
+    store: Store, sql: str, columns: Sequence[str], values: Iterable[Row], tail: str = ""
+) -> Iterator[Row]:
+    """Rows of a query whose columns equal one of the given tuples."""
+    wanted = sorted(set(map(tuple, values)))
+    for start in range(0, len(wanted), _CHUNK):
+        part = wanted[start : start + _CHUNK]
+        one = " AND ".join(f"{column} = ?" for column in columns)
+        clause = " OR ".join(f"({one})" for _ in part)
+        yield from store.ask(f"{sql} WHERE {clause}{tail}", [value for row in part for value in row])
+
+
+def as_terms(row: Row) -> Terms:
+    """What was agreed for a population."""
+    return Terms(
+        population=row[0],
+        relation=Relation(row[1]),
+        approval_above=row[2],
+        is_scheduled=bool(row[3]),
+    )
+
+
+def as_purse(row: Row) -> Purse:
+    """A purse as it stands."""
+    return Purse(
+        key=PurseKey(*row[:4]),
+        limit_rho=row[4],
+        limit_delta=row[5],
+        spent_rho=row[6],
+        spent_delta=row[7],
+        spent_epsilon=row[8],
+        impure=row[9],
+        charges=row[10],
+    )
+
+
+def _charge(row: Row) -> ChargeRow:
+    return ChargeRow(
+        key=row[0],
+        entry=row[1],
+        seq=row[2],
+        population=row[3],
+        dataset=row[4],
+        version=row[5],
+        definition=row[6],
+        analyst=row[7],
+        fingerprint=row[8],
+        plan_digest=row[9],
+        is_tainted=bool(row[10]),
+        is_public_data=bool(row[11]),
+        is_done=bool(row[12]),
+        lease=row[13],
+        lease_until=float(row[14]),
+    )
+
+
+def as_registration(row: Row) -> Registration:
+    """A registered file."""
+    return Registration(
+        dataset=row[0],
+        version=row[1],
+        population=row[2],
+        fingerprint=row[3],
+        domain_digest=row[4],
+        entry=row[5],
+    )
+
+
+def _release(row: Row) -> ReleaseRow:
+    return ReleaseRow(entry=row[0], key=row[1], digest=row[2], status=row[3])
+
+
+def stored(row: Row) -> StoredRelease:
+    """A release as it was read back."""
+    return StoredRelease(
+        entry=row[0], key=row[1], document=bytes(row[2]), status=row[3], population=row[4], analyst=row[5]
+    )
+
+
+def load(store: Store, needs: Needs) -> State:
+    """The part of the state that a batch must see."""
+    populations = [(name,) for name in needs.populations]
+    keys = [(key,) for key in needs.keys]
+    entries = [(entry,) for entry in needs.entries]
+    datasets = [(name,) for name in needs.datasets]
+    state = State()
+    state.terms = {r[0]: as_terms(r) for r in _where(store, schema.TERMS, ["population"], populations)}
+    state.checks = {r[0]: r[1] for r in _where(store, schema.CHECKS, ["population"], populations)}
+    columns = ["population", "page", "kind", "name"]
+    state.purses = {p.key: p for p in map(as_purse, _where(store, schema.PURSES, columns, needs.purses))}
+    for column, values in (("key", keys), ("entry", entries)):
+        state.charges |= {c.key: c for c in map(_charge, _where(store, schema.CHARGES, [column], values))}
+        releases = map(_release, _where(store, schema.RELEASES, [column], values))
+        state.releases |= {r.entry: r for r in releases}
+    for known in map(as_registration, _where(store, schema.REGISTRATIONS, ["dataset"], datasets)):
+        state.registrations[known.dataset, known.version] = known
+        state.owners[known.dataset] = known.population
+    return state
+
+
+def load_all(store: Store) -> State:
+    """All of it, for verification."""
+    state = State()
+    state.terms = {r[0]: as_terms(r) for r in store.ask(schema.TERMS)}
+    state.checks = {r[0]: r[1] for r in store.ask(schema.CHECKS)}
+    state.purses = {p.key: p for p in map(as_purse, store.ask(schema.PURSES))}
+    state.charges = {c.key: c for c in map(_charge, store.ask(schema.CHARGES))}
+    state.releases = {r.entry: r for r in map(_release, store.ask(schema.RELEASES))}
+    for known in map(as_registration, store.ask(schema.REGISTRATIONS)):
+        state.registrations[known.dataset, known.version] = known
+        state.owners[known.dataset] = known.population
+    return state
+
+
+def _run(store: Store, sql: str, rows: Sequence[Row]) -> None:
+    """Every row of parameters must touch exactly one row of the store."""
+    if rows and store.run(sql, rows) != len(rows):
+        raise Raced(sql.split(maxsplit=1)[0])
+
+
+def apply(store: Store, draft: Draft) -> None:
+    """Write what the batch changed. Each statement holds its own invariant; `Raced` if one of them did not."""
+    old, new = draft.before, draft.state
+    changed = [t for name, t in new.terms.items() if old.terms.get(name) != t]
+    _run(
+        store,
+        schema.PUT_TERMS,
+        [(t.population, str(t.relation), t.approval_above, int(t.is_scheduled)) for t in changed],
+    )
+    _apply_purses(store, old, new)
+    _run(
+        store,
+        schema.ADD_ENTRY,
+        [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines],
+    )
+    _apply_charges(store, draft)
+    fresh = [r for entry, r in new.releases.items() if entry not in old.releases]
+    _run(
+        store,
+        schema.ADD_RELEASE,
+        [
+            (r.entry, r.key, new.charges[r.key].population, r.digest, r.status, draft.documents[r.entry])
+            for r in fresh
+        ],
+    )
+    moved = [(r, old.releases.get(e)) for e, r in new.releases.items()]
+    _run(store, schema.SET_STATUS, [(r.status, r.entry, was.status) for r, was in moved if was and was != r])
+    _run(
+        store,
+        schema.ADD_REGISTRATION,
+        [
+            (r.dataset, r.version, r.population, r.fingerprint, r.domain_digest, r.entry)
+            for place, r in new.registrations.items()
+            if place not in old.registrations
+        ],
+    )
+    _run(store, schema.ADD_CHECK, [(p, v) for p, v in new.checks.items() if p not in old.checks])
+    _run(store, schema.MOVE_HEAD, [(draft.tip.seq, draft.tip.digest, draft.head.seq, draft.head.digest)])
+
+
+def _apply_purses(store: Store, old: State, new: State) -> None:
+    """Limits first, then payments: what a batch spends from one purse is one conditional statement."""
+    opened, limits, payments = [], [], []
+    # A fixed order of the rows keeps two writers from waiting for each other in a circle.
+    for key in sorted(new.purses):
+        purse, was = new.purses[key], old.purses.get(key)
+        if purse == was:
+            continue
+        if was is None:
+            opened.append((*key, purse.limit_rho, purse.limit_delta))
+            was = Purse(key=key, limit_rho=purse.limit_rho, limit_delta=purse.limit_delta)
+        elif (purse.limit_rho, purse.limit_delta) != (was.limit_rho, was.limit_delta):
+            limit = (purse.limit_rho, purse.limit_delta)
+            limits.append((*limit, *key, was.limit_rho, was.limit_delta, *limit))
+        paid = tuple(b - a for a, b in zip(was.numbers[2:], purse.numbers[2:], strict=True))
+        if any(paid):
+            payments.append((*paid, *key, paid[0], paid[1]))
+    _run(store, schema.OPEN_PURSE, opened)
+    _run(store, schema.SET_LIMIT, limits)
+    _run(store, schema.PAY, payments)
+
+
+def _apply_charges(store: Store, draft: Draft) -> None:
+    added, taken, done = [], [], []
+    for key, row in draft.state.charges.items():
+        was = draft.before.charges.get(key)
+        if was is None:
+            added.append(
+                (
+                    *(row.key, row.entry, row.seq, row.population, row.dataset, row.version, row.definition),
+                    *(row.analyst, row.fingerprint, row.plan_digest),
+                    *(int(row.is_tainted), int(row.is_public_data), row.lease, row.lease_until),
+                )
+            )
+            continue
+        if row.lease != was.lease:
+            taken.append((row.lease, row.lease_until, key, was.lease, row.fingerprint, row.plan_digest))
+        if row.is_done and not was.is_done:
+            done.append((key, row.entry, row.lease, row.fingerprint, row.plan_digest))
+    _run(store, schema.ADD_CHARGE, added)
+    _run(store, schema.TAKE_LEASE, taken)
+    _run(store, schema.COMPLETE, done)

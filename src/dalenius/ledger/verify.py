@@ -1,0 +1,205 @@
+"""Verification: recompute the chain, the totals and the digests of stored releases, and say what cannot be known."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dalenius.core.budget import Cost
+from dalenius.errors import DaleniusError
+from dalenius.ledger import schema
+from dalenius.ledger.account import PurseKey
+from dalenius.ledger.anchor import AnchorLine
+from dalenius.ledger.charge import Units
+from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
+from dalenius.ledger.state import State
+from dalenius.ledger.store import Store, load_all, read_head
+
+_CHUNK = 2000
+_MOST_PROBLEMS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
+    """What was found. `unknown` lists, in words, what this verification could not have noticed."""
+
+    is_ok: bool
+    lines: int
+    head: str
+    charges: int
+    releases: int
+    unfinished: int
+    anchored: int | None
+    problems: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return {
+            "is_ok": self.is_ok,
+            "lines": self.lines,
+            "head": self.head,
+            "charges": self.charges,
+            "releases": self.releases,
+            "unfinished": self.unfinished,
+            "anchored": self.anchored,
+            "problems": list(self.problems),
+            "unknown": list(self.unknown),
+        }
+
+
+class _Findings(list[str]):
+    """Problems in the order found, cut off where more would not help."""
+
+    def add(self, message: str) -> None:
+        if len(self) < _MOST_PROBLEMS:
+            self.append(message)
+
+
+def verify_store(store: Store, anchored: list[AnchorLine] | None, heads: Iterable[str] = ()) -> VerifyReport:
+    """Check everything against everything. The anchor must have been read before this is called."""
+    problems = _Findings()
+    wanted = {line.seq for line in anchored or ()}
+    with store.snapshot():
+        head = read_head(store)
+        state, digests, known = State(), {}, set()
+        previous, count = GENESIS, 0
+        for row in _lines(store):
+            count += 1
+            entry = _check_line(row, count, previous, problems)
+            previous = str(row[6])
+            known.add(previous)
+            if count in wanted:
+                digests[count] = previous
+            if entry is not None:
+                _replay(state, entry, problems)
+        if (head.seq, head.digest) != (count, previous):
+            problems.add(f"The head names line {head.seq}; the chain ends with line {count}.")
+        _compare(state, load_all(store), problems)
+        _check_documents(store, state, problems)
+    last = _check_anchor(anchored, digests, count, problems)
+    for published in heads:
+        if published not in known:
+            problems.add(f"The head {published[:16]}… of a published release is not in the chain.")
+    done = len(state.releases)
+    return VerifyReport(
+        is_ok=not problems,
+        lines=count,
+        head=previous,
+        charges=len(state.charges),
+        releases=done,
+        unfinished=len(state.charges) - done,
+        anchored=last,
+        problems=tuple(problems),
+        unknown=tuple(_unknown(last, count, anchored is None)),
+    )
+
+
+def _lines(store: Store) -> Iterator[Any]:
+    after = -(2**62)
+    while rows := store.ask(f"{schema.ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_CHUNK}", (after,)):
+        yield from rows
+        after = rows[-1][0]
+
+
+def _check_line(row: Any, place: int, previous: str, problems: _Findings) -> Entry | None:
+    try:
+        entry = Entry.read(row[4])
+        is_canonical = canonical(entry.to_line()) == entry.line
+    except (DaleniusError, ValueError):
+        problems.add(f"Line {place} cannot be read.")
+        return None
+    stated = (row[0], row[1], row[2], row[3], row[5], row[6])
+    if stated != (place, entry.name, entry.kind, entry.population, entry.previous, entry.digest):
+        problems.add(f"Line {place} is not what its columns and digest say.")
+    if entry.previous != previous or entry.seq != place:
+        problems.add(f"Line {place} does not follow the line before it.")
+    if not is_canonical:
+        problems.add(f"Line {place} is not in canonical form.")
+    return entry
+
+
+def _replay(state: State, entry: Entry, problems: _Findings) -> None:
+    try:
+        if entry.kind == "charge":
+            body = entry.body
+            if body["key"] in state.charges:
+                problems.add(f"Line {entry.seq} charges a request that was charged before.")
+            if Units.of(Cost.from_dict(body["cost"])).to_dict() != body["units"]:
+                problems.add(f"Line {entry.seq}: the units are not the exact cost rounded up.")
+            if ["total", ""] not in body["purses"]:
+                problems.add(f"Line {entry.seq} charges no account.")
+        if entry.kind == "release" and entry.body["entry"] in state.releases:
+            problems.add(f"Line {entry.seq} completes a charge that was completed before.")
+        state.fold(entry)
+        if entry.kind == "charge":
+            for kind, name in entry.body["purses"]:
+                purse = state.purses[PurseKey(entry.population, entry.body["page"], kind, name)]
+                if purse.spent_rho > purse.limit_rho or purse.spent_delta > purse.limit_delta:
+                    problems.add(
+                        f"Line {entry.seq} spends more than the limit of {kind} {name}".rstrip() + "."
+                    )
+    except (DaleniusError, KeyError, TypeError, ValueError):
+        problems.add(f"Line {entry.seq} does not say what its kind must say.")
+
+
+def _compare(replayed: State, tables: State, problems: _Findings) -> None:
+    """The tables must be what the lines add up to; leases are not in the chain."""
+    tables.charges = {k: replace(c, lease="", lease_until=0.0) for k, c in tables.charges.items()}
+    for name in ("terms", "purses", "charges", "releases", "registrations", "checks"):
+        left, right = getattr(replayed, name), getattr(tables, name)
+        for key in sorted(left.keys() | right.keys(), key=str):
+            if left.get(key) != right.get(key):
+                shown = " ".join(part for part in key if part) if isinstance(key, tuple) else str(key)[:16]
+                problems.add(f"The table of {name} disagrees with the lines at {shown}.")
+
+
+def _check_documents(store: Store, state: State, problems: _Findings) -> None:
+    after = ""
+    seen = set()
+    while rows := store.ask(f"{schema.DOCUMENTS} WHERE r.entry > ? ORDER BY r.entry LIMIT 100", (after,)):
+        for row in rows:
+            seen.add(row[0])
+            known = state.releases.get(row[0])
+            if known is None or digest_of(bytes(row[2])) != known.digest:
+                problems.add(f"The stored release {row[0]} is not the one that the ledger recorded.")
+        after = rows[-1][0]
+    for entry in sorted(set(state.releases) - seen):
+        problems.add(f"The release {entry} is recorded and not stored.")
+
+
+def _check_anchor(
+    anchored: list[AnchorLine] | None, digests: dict[int, str], count: int, problems: _Findings
+) -> int | None:
+    if anchored is None:
+        return None
+    last = 0
+    for line in anchored:
+        if not line.is_signed:
+            problems.add("A line of the anchor is damaged, forged, or belongs to another ledger.")
+        elif line.seq > count:
+            problems.add(
+                f"The anchor knows line {line.seq}; the ledger ends at line {count}: lines were removed."
+            )
+        elif digests.get(line.seq) != line.head:
+            problems.add(f"Line {line.seq} is not the one that the anchor knows: the chain was rewritten.")
+        else:
+            last = max(last, line.seq)
+    if count and not last:
+        problems.add("The anchor knows no line of this ledger.")
+    return last
+
+
+def _unknown(last: int | None, count: int, is_without: bool) -> Iterator[str]:
+    if is_without:
+        yield (
+            "Without the anchor: whether lines at the end were removed (an older copy put back), or the whole chain "
+            "was written anew with consistent digests."
+        )
+    else:
+        yield (
+            "Whether the anchor itself lost its last lines together with the store. Compare the head with one that "
+            "was kept elsewhere, or with the heads printed in published releases."
+        )
+        if last is not None and last < count:
+            yield f"Whether lines {last + 1} to {count}, written after the last anchored head, are complete."
+    yield "Whether a release was computed as its line says, and what happened outside this ledger."

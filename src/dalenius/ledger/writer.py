@@ -1,0 +1,82 @@
+"""One writer: whoever holds the pen writes for everybody who waits, as one transaction and one chain segment."""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from dalenius.errors import DaleniusError, InternalError
+from dalenius.ledger.draft import Command, Draft, Head, Job, Needs
+from dalenius.ledger.reserve import Busy
+from dalenius.ledger.store import Raced, Store, apply, load, read_head
+
+_MOST = 256
+_ATTEMPTS = 200
+
+
+class Writer:
+    """Group commit. `settled` is called with each segment that is on disk, before anybody is answered."""
+
+    def __init__(self, store: Store, clock: Callable[[], float], settled: Callable[[Draft], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._settled = settled
+        self._waiting: deque[Job] = deque()
+        self._pen = threading.Lock()
+        self._pid = os.getpid()
+
+    def submit(self, command: Command) -> tuple[Any, Head]:
+        """The command's answer and the head of the segment it was written in; raises what the command raised."""
+        if os.getpid() != self._pid:
+            raise InternalError("A ledger is not shared with a forked process; open it there again.")
+        job = Job(command)
+        self._waiting.append(job)
+        with self._pen:
+            # Whoever held the pen before may have written for us.
+            while not job.is_done:
+                self._write()
+        if job.error is not None:
+            raise job.error
+        answer, head = job.answer
+        return answer, head
+
+    def _write(self) -> None:
+        batch = tuple(self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST)))
+        try:
+            for attempt in range(_ATTEMPTS):
+                try:
+                    self._settle(batch)
+                    break
+                except Raced:
+                    # Processes wait for different times, so that they do not meet again.
+                    time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
+            else:
+                raise InternalError("The ledger is too busy; nothing was written.")
+        except BaseException as error:
+            for job in batch:
+                job.error, job.is_done = error, True
+            if not isinstance(error, Exception):
+                raise
+        else:
+            for job in batch:
+                job.is_done = True
+
+    def _settle(self, batch: tuple[Job, ...]) -> None:
+        needs = reduce(Needs.__or__, (job.command.needs for job in batch))
+        with self._store.transaction():
+            draft = Draft(load(self._store, needs), read_head(self._store), self._clock())
+            for job in batch:
+                job.answer = job.error = None
+                try:
+                    job.answer = job.command.decide(draft)
+                except (DaleniusError, Busy) as refusal:
+                    job.error = refusal
+            if draft.lines:
+                apply(self._store, draft)
+        for job in batch:
+            job.answer = (job.answer, draft.tip)
+        if draft.lines:
+            self._settled(draft)
