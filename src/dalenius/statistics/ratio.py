@@ -1,0 +1,73 @@
+"""The ratio of two totals over the same rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["Ratio"]
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """sum(x) / sum(y), with x in [low, high] and y in [least, most], least >= 0; `undefined` when sum(y) is 0.
+
+    Guarantee: none globally: a denominator near zero makes the ratio as sensitive as one likes. Release both totals and
+    divide. Where every y >= 1 the local sensitivity is exact: with the other rows fixed, the ratio is a quotient of
+    linear functions of the new pair, extreme at the corners of its rectangle.
+    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_moments.py.
+    """
+
+    numerator: str
+    denominator: str
+    low: int
+    high: int
+    least: int
+    most: int
+    undefined: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.most or self.low > self.high:
+            raise ParameterError("A ratio needs 0 <= least <= most for the denominator and low <= high.")
+
+    @property
+    def query(self) -> TableQuery:
+        """The numerator's total; `denominator_query` is the other."""
+        return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.numerator)
+
+    @property
+    def denominator_query(self) -> TableQuery:
+        """The denominator's total."""
+        return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.denominator)
+
+    def value(self, rows: Sequence[Pair]) -> Fraction:
+        """The exact ratio."""
+        below = sum(y for _, y in rows)
+        return Fraction(sum(x for x, _ in rows), below) if below else Fraction(self.undefined)
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Refused: it has no useful bound."""
+        raise Unsupported("A ratio has no global sensitivity; release the two totals and divide them.")
+
+    def local(self, rows: Sequence[Pair], neighbours: Neighbours) -> Fraction:
+        """Largest change that one record can make to the ratio of these rows; every y must be at least 1."""
+        if self.least < 1:
+            raise Unsupported(
+                "The local sensitivity of a ratio is stated for a denominator of at least 1 a row."
+            )
+        here = self.value(rows)
+        corners = list(product((self.low, self.high), (self.least, self.most)))
+        rest = [tuple(rows[:i]) + tuple(rows[i + 1 :]) for i in range(len(rows))]
+        if neighbours.is_replace:
+            candidates = [(*others, corner) for others in rest for corner in corners]
+        else:
+            candidates = [*rest, *((*rows, corner) for corner in corners)]
+        return max((abs(self.value(c) - here) for c in candidates), default=Fraction(0))
