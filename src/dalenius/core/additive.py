@@ -6,9 +6,11 @@ the pure and the zero-concentrated statements.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product as cartesian
 
 from dalenius.core import conversions, loss
 from dalenius.core.evidence import Evidence
@@ -73,17 +75,36 @@ def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, .
 
 def product_delta(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> Fraction:
     """delta(epsilon) of the worst product, rounded up; raises TooLarge beyond what is enumerated."""
-    if not products or len(products) > _MOST_MOVES:
-        raise TooLarge("The moves are not listed, or are too many for an exact curve.")
-    return max(_one_product(p).delta(epsilon) if p else Fraction(0) for p in products)
+    if not products:
+        raise TooLarge("The moves are not listed, so there is no exact curve.")
+    return max(d.delta(epsilon) for d in product_losses(products))
+
+
+def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDistribution, ...]:
+    """A loss distribution for each product, and for each choice of signs where the noise is not symmetric."""
+    signed = [s for p in products for s in _signed(p)]
+    if len(signed) > _MOST_MOVES:
+        raise TooLarge("The moves are too many for an exact curve.")
+    return tuple(_one_product(p) for p in signed)
+
+
+def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
+    """The product with every choice of signs that can differ in loss."""
+    choices: list[list[tuple[Shift, ...]]] = []
+    for s in product:
+        if loss.is_symmetric(s.law):
+            choices.append([(s,)])
+            continue
+        splits = [(Shift(s.law, s.size, n), Shift(s.law, -s.size, s.times - n)) for n in range(s.times + 1)]
+        choices.append([tuple(part for part in split if part.times) for split in splits])
+    return (tuple(part for choice in chosen for part in choice) for chosen in cartesian(*choices))
 
 
 @lru_cache(maxsize=64)
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
-    parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.beside(part)
+    whole = loss.of_statement(Fraction(0))
+    for shift in product:
+        whole = whole.beside(loss.of_shift(shift.law, shift.size).times(shift.times))
     return whole
 
 
@@ -117,6 +138,13 @@ def assembled(
             bounds.append(product_delta(products, at))
         return min(bounds)
 
+    def renyi(order: Fraction) -> Fraction:
+        bounds = [order * rho] if rho is not None else []
+        with suppress(TooLarge):
+            bounds.append(max(d.renyi(order) for d in product_losses(products)))
+        return min(bounds)
+
+    is_pure = epsilon is not None and not delta
     return PrivacyProfile(
         relation=relation,
         epsilon=epsilon,
@@ -124,6 +152,7 @@ def assembled(
         rho=rho,
         rho_delta=rho_delta,
         curve=curve,
+        renyi_curve=renyi if is_pure and rho is not None and products else None,
         shifts=products,
         evidence=evidence,
     )

@@ -15,7 +15,7 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 
-PRECISION_BITS = 20
+PRECISION_BITS = 14
 _LARGEST = Fraction(10**6)
 
 
@@ -68,18 +68,20 @@ def _shown(budget: Budget) -> str:
 def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction]) -> Mechanism | None:
     """Bracket the largest size that fits, starting from the guesses, and bisect."""
     best: Mechanism | None = None
-    low = Fraction(0)
+    low = high = Fraction(0)
     for guess in sorted(set(guesses), reverse=True):
         best = member(guess)
         if best is not None:
             low = guess
             break
+        high = guess
     if best is None:
         low, best = _descend(member, min(guesses, default=Fraction(1)))
         if best is None:
             return None
         high = low * 2
-    else:
+    elif not high:
+        # Often the closed form is the answer, and a little more no longer fits.
         high = low * (1 + Fraction(1, 1 << PRECISION_BITS))
         if member(high) is None:
             return best
@@ -120,6 +122,6 @@ def _descend(
 
 def _short(x: Fraction) -> Fraction:
     """x rounded down to some two dozen significant bits."""
-    shift = x.denominator.bit_length() - x.numerator.bit_length() + PRECISION_BITS + 4
+    shift = x.denominator.bit_length() - x.numerator.bit_length() + PRECISION_BITS + 8
     scaled = x * Fraction(2) ** shift
     return Fraction(scaled.numerator // scaled.denominator) / Fraction(2) ** shift

@@ -6,19 +6,23 @@ Joint(blocks)    measured blocks with their own laws, and a linear map to what i
 Withheld(why)    the law depends on confidential data and is not published
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Any, ClassVar, Protocol, cast, get_type_hints, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.exact import plain
+from dalenius.errors import DocumentError, ParameterError
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+_ROUNDING = 1e-12
+_FARTHEST = 1 << 61
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,51 @@ class IntegerLaw(Protocol):
         """Logarithm of the probability, vectorised; -inf outside the support."""
 
 
+@runtime_checkable
+class ClosedForm(Protocol):
+    """A law that knows its tails in closed form, so that no table is needed however wide it is."""
+
+    def cdf(self, k: IntArray) -> FloatArray:
+        """P(noise <= k), accurate in the left tail."""
+
+    def sf(self, k: IntArray) -> FloatArray:
+        """P(noise > k), accurate in the right tail."""
+
+
+class Tails:
+    """Probabilities of a law from its exact weights, each tail summed from its own end."""
+
+    def __init__(self, law: IntegerLaw) -> None:
+        table = law.weights(128)
+        total = sum(table.upper)
+        below = list(accumulate(table.upper))
+        self.first, self.last = table.first, table.last
+        self.pmf = np.array([w / total for w in table.upper])
+        self._below = np.array([w / total for w in below])
+        self._above = np.array([(total - w) / total for w in below])
+
+    def _index(self, k: IntArray) -> IntArray:
+        return np.clip(k, self.first, self.last) - self.first
+
+    def cdf(self, k: IntArray) -> FloatArray:
+        """P(noise <= k)."""
+        return np.where(k < self.first, 0.0, self._below[self._index(k)])
+
+    def sf(self, k: IntArray) -> FloatArray:
+        """P(noise > k)."""
+        return np.where(k < self.first, 1.0, self._above[self._index(k)])
+
+
+@lru_cache(maxsize=32)
+def _tails_of(held: Hashable) -> Tails:
+    return Tails(cast(IntegerLaw, held))
+
+
+def tails_of(law: IntegerLaw) -> Tails:
+    """Tail probabilities of a law that can be listed; kept, since the table takes a while."""
+    return _tails_of(cast(Hashable, law))
+
+
 @dataclass(frozen=True)
 class Additive:
     """value = exact + step * noise."""
@@ -90,16 +139,8 @@ class Additive:
         return float(np.sqrt(self.variance))
 
     @cached_property
-    def _table(self) -> tuple[int, FloatArray, FloatArray]:
-        """First noise value, probabilities and cumulative probabilities of the central range."""
-        enclosed = self.noise.weights(96)
-        total = sum(enclosed.upper)
-        pmf = np.array([u / total for u in enclosed.upper], dtype=np.float64)
-        running, cumulative = 0, np.empty(len(pmf))
-        for i, u in enumerate(enclosed.upper):
-            running += u
-            cumulative[i] = running / total
-        return enclosed.first, pmf, cumulative
+    def _tails(self) -> ClosedForm:
+        return self.noise if isinstance(self.noise, ClosedForm) else tails_of(self.noise)
 
     def pmf(self, k: Any) -> FloatArray:
         """P(noise = k)."""
@@ -111,33 +152,47 @@ class Additive:
 
     def cdf(self, k: Any) -> FloatArray:
         """P(noise <= k)."""
-        first, _, cumulative = self._table
-        index = np.asarray(k, dtype=np.int64) - first
-        inside = cumulative[np.clip(index, 0, len(cumulative) - 1)]
-        return np.where(index < 0, 0.0, np.where(index >= len(cumulative), 1.0, inside))
+        return self._tails.cdf(np.asarray(k, dtype=np.int64))
+
+    def sf(self, k: Any) -> FloatArray:
+        """P(noise > k), accurate where it is small."""
+        return self._tails.sf(np.asarray(k, dtype=np.int64))
 
     def quantile(self, p: float) -> int:
-        """Smallest k with P(noise <= k) >= p."""
-        first, _, cumulative = self._table
-        return first + int(np.searchsorted(cumulative, p, side="left"))
+        """Smallest k with P(noise <= k) >= p, up to rounding in the last digits of p."""
+        if not 0 < p < 1:
+            raise ParameterError(f"A probability must lie strictly between 0 and 1; received {p}.")
+        if p <= 0.5:
+            return self._first(lambda k: float(self.cdf(k)) >= p * (1 - _ROUNDING))
+        # The complement is compared, so that the right tail is as accurate as the left one.
+        return self._first(lambda k: float(self.sf(k)) <= (1 - p) * (1 + _ROUNDING))
 
     def half_width(self, confidence: float) -> int:
         """Smallest q with P(|noise| > q) <= 1 - confidence."""
-        first, pmf, _ = self._table
-        k = np.abs(np.arange(first, first + len(pmf)))
-        order = np.argsort(k, kind="stable")
-        reach, mass = k[order], np.cumsum(pmf[order])
-        # Probabilities of equal |k| belong together: look at the last of each.
-        last = np.append(reach[1:] != reach[:-1], True)
-        enough = mass[last] >= confidence - 1e-14
-        return int(reach[last][np.argmax(enough)]) if enough.any() else int(reach[-1])
+        if not 0 < confidence < 1:
+            raise ParameterError(f"confidence must lie strictly between 0 and 1; received {confidence}.")
+        outside = (1 - confidence) * (1 + _ROUNDING)
+        return max(self._first(lambda q: q >= 0 and float(self.cdf(-q - 1) + self.sf(q)) <= outside), 0)
+
+    def _first(self, reached: Callable[[int], bool]) -> int:
+        """Smallest integer from which on a statement holds."""
+        span = 1
+        while not reached(span) and span < _FARTHEST:
+            span *= 2
+        low, high = -1, span
+        while reached(low) and low > -_FARTHEST:
+            low, high = low * 2, low
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        return high
 
     def central(self, mass: float = 1e-15) -> tuple[IntArray, FloatArray]:
         """Support points and probabilities, the outer `mass` left out; for convolutions."""
-        first, pmf, cumulative = self._table
-        keep = (cumulative >= mass / 2) & (cumulative - pmf <= 1 - mass / 2)
-        points = np.arange(first, first + len(pmf), dtype=np.int64)
-        return points[keep], pmf[keep]
+        low = self._first(lambda k: float(self.cdf(k)) >= mass / 2)
+        high = self._first(lambda k: float(self.sf(k)) <= mass / 2)
+        points = np.arange(low, high + 1, dtype=np.int64)
+        return points, self.pmf(points)
 
     def to_dict(self) -> dict[str, object]:
         """For documents."""
@@ -210,3 +265,43 @@ class Withheld:
 
 
 Law = Additive | Kernel | Joint | Withheld
+
+
+def law_from_dict(document: Mapping[str, Any]) -> Law:
+    """The inverse of `to_dict`, for every kind of law.
+
+    >>> from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+    >>> law = Additive(DiscreteLaplace(Fraction(1, 3)))
+    >>> law_from_dict(law.to_dict()) == law
+    True
+    """
+    kind = document.get("kind")
+    try:
+        if kind == Additive.kind:
+            noise = noise_from_dict(str(document["family"]), document["parameters"])
+            return Additive(noise, Fraction(str(document.get("step", "1"))))
+        if kind == Kernel.kind:
+            return Kernel(
+                name=str(document["name"]),
+                firsts=tuple(int(f) for f in document["firsts"]),
+                rows=tuple(tuple(int(w) for w in row) for row in document["rows"]),
+                scale=int(document["scale"]),
+            )
+        if kind == Joint.kind:
+            return Joint(str(document["structure"]), dict(document.get("parameters", {})))
+        if kind == Withheld.kind:
+            return Withheld(str(document["reason"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DocumentError(f"A law of kind {kind!r} is not complete or not well formed.") from error
+    raise DocumentError(f"A law is additive, kernel, joint or withheld; received {kind!r:.60}.")
+
+
+def noise_from_dict(family: str, parameters: Mapping[str, Any]) -> IntegerLaw:
+    """The mechanism that a document names, with its exact parameters."""
+    from dalenius.core import registry
+
+    made = registry.get("mechanisms", family)
+    hints = get_type_hints(made)
+    values = {k: int(v) if hints.get(k) is int else Fraction(str(v)) for k, v in parameters.items()}
+    law: IntegerLaw = made(**values)
+    return law

@@ -13,12 +13,13 @@ from functools import lru_cache, reduce
 from math import gcd
 from typing import Protocol, cast, runtime_checkable
 
-from dalenius.core.exact import exp_enclosure, log_lower, log_upper, round_up
+from dalenius.core.exact import exp_enclosure, log_upper, round_up
 from dalenius.core.law import IntegerLaw
 from dalenius.errors import TooLarge
 
-BITS = 160
-MOST_ATOMS = 1 << 15
+BITS = 112
+MOST_ATOMS = 1 << 14
+_NEGLIGIBLE = 1 << (BITS - 92)
 
 
 @runtime_checkable
@@ -30,6 +31,14 @@ class ExponentialLaw(Protocol):
 
     def largest_loss(self, size: int) -> Fraction | None:
         """Bound of every finite loss at a shift, None if there is none."""
+
+
+@runtime_checkable
+class CoarseLaw(Protocol):
+    """A law that bounds its own loss where it is too wide to be listed point by point."""
+
+    def coarse_loss(self, size: int) -> "LossDistribution | None":
+        """A loss distribution that dominates the true one, or None to list it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +95,28 @@ class LossDistribution:
         """The same on another grid, every loss rounded up."""
         if unit == self.unit:
             return self
-        keys = [-(-(self.first + i) * self.unit // unit) for i in range(len(self.masses))]
-        return _collected(unit, dict.fromkeys(keys, 0), keys, self.masses, self.infinite)
+        p, q = (self.unit / unit).as_integer_ratio()
+        keys = [-(-(self.first + i) * p // q) for i in range(len(self.masses))]
+        return _collected(unit, keys, self.masses, self.infinite)
 
     def _narrowed(self) -> "LossDistribution":
-        """Not more atoms than are served: a coarser grid, every loss rounded up."""
-        if len(self.masses) <= MOST_ATOMS:
-            return self
-        return self._on(self.unit * (len(self.masses) // MOST_ATOMS + 1))
+        """Not more atoms than are served: thin tails moved up, then a coarser grid with every loss rounded up."""
+        low, mass = 0, 0
+        while low < len(self.masses) - 1 and mass + self.masses[low] <= _NEGLIGIBLE:
+            mass += self.masses[low]
+            low += 1
+        high, lost = len(self.masses), 0
+        # The upper tail may only become infinite where something already is: a pure step stays pure.
+        while self.infinite and high > low + 1 and lost + self.masses[high - 1] <= _NEGLIGIBLE:
+            lost += self.masses[high - 1]
+            high -= 1
+        kept = (self.masses[low] + mass, *self.masses[low + 1 : high])
+        whole = LossDistribution(self.unit, self.first + low, kept, self.infinite + lost)
+        return whole if len(kept) <= MOST_ATOMS else whole._on(self.unit * (len(kept) // MOST_ATOMS + 1))
 
 
-def _collected(
-    unit: Fraction, empty: dict[int, int], keys: Sequence[int], masses: Sequence[int], infinite: int
-) -> LossDistribution:
-    atoms = empty
+def _collected(unit: Fraction, keys: Sequence[int], masses: Sequence[int], infinite: int) -> LossDistribution:
+    atoms: dict[int, int] = {}
     for key, mass in zip(keys, masses, strict=True):
         atoms[key] = atoms.get(key, 0) + mass
     first, last = min(atoms, default=0), max(atoms, default=-1)
@@ -140,6 +157,10 @@ def of_shift(law: IntegerLaw, size: int) -> LossDistribution:
 @lru_cache(maxsize=256)
 def _of_shift(held: Hashable, size: int) -> LossDistribution:
     law = cast(IntegerLaw, held)
+    if isinstance(law, CoarseLaw):
+        coarse = law.coarse_loss(size)
+        if coarse is not None:
+            return coarse
     table = law.weights(BITS + 32)
     if len(table.lower) > 4 * MOST_ATOMS:
         raise TooLarge("The law is too wide for an exact loss distribution.")
@@ -161,7 +182,7 @@ def _of_shift(held: Hashable, size: int) -> LossDistribution:
         finite.append((-(-bound // (unit * step)), tail))
     else:
         infinite += tail
-    return _collected(unit * step, {}, [k for k, _ in finite], [m for _, m in finite], min(infinite, scale))
+    return _collected(unit * step, [k for k, _ in finite], [m for _, m in finite], min(infinite, scale))
 
 
 def _exact_keys(
@@ -185,18 +206,24 @@ def _rounded_keys(lower: Sequence[int], upper: Sequence[int], size: int, unit: F
     return keys
 
 
-def is_symmetric(law: IntegerLaw) -> bool:
-    """Whether noise and its negative have the same law, judged by the enclosed weights."""
-    table = law.weights(64)
+@lru_cache(maxsize=256)
+def _is_symmetric(held: Hashable) -> bool:
+    table = cast(IntegerLaw, held).weights(64)
     return table.first == -table.last and list(table.upper) == list(table.upper)[::-1]
 
 
-def largest_log_ratio(lower: Sequence[int], upper: Sequence[int], size: int) -> Fraction:
-    """A lower bound of the largest loss within the table."""
-    best = Fraction(0)
-    for i, least in enumerate(lower):
-        if 0 <= i - size < len(upper) and least and upper[i - size]:
-            ratio = Fraction(least, upper[i - size])
-            if ratio > 1:
-                best = max(best, log_lower(ratio, 40))
-    return best
+def is_symmetric(law: IntegerLaw) -> bool:
+    """Whether noise and its negative have the same law: stated by `is_symmetric`, or judged by the weights."""
+    stated = getattr(law, "is_symmetric", None)
+    return _is_symmetric(cast(Hashable, law)) if stated is None else bool(stated)
+
+
+def of_statement(epsilon: Fraction, delta: Fraction = Fraction(0)) -> LossDistribution:
+    """The loss that dominates every (epsilon, delta)-DP step: randomised response that fails with probability delta."""
+    scale = 1 << BITS
+    if not epsilon:
+        return LossDistribution(Fraction(1), 0, (scale,), -(-delta * scale // 1))
+    odds = Fraction(scale, scale + exp_enclosure(-epsilon, BITS)[0])
+    up = -(-odds * (1 - delta) * scale // 1)
+    down = -(-(1 - Fraction(scale, scale + exp_enclosure(-epsilon, BITS)[1])) * (1 - delta) * scale // 1)
+    return LossDistribution(epsilon, -1, (down, 0, up), -(-delta * scale // 1))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
 from dalenius.core.exact import exp_enclosure
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.randomness import RandomSource
@@ -101,31 +103,61 @@ def _leading(rate: Fraction, gap: Fraction) -> _Piece:
 class TwoSidedGeometric:
     """P(x) proportional to exp(-rate |x|) on all integers: leading part with sign, then digits.
 
-    With G geometric, X is G with probability 1 / (1 + b) and -1 - G otherwise, b = exp(-rate).
+    With G geometric, X is G with probability 1 / (1 + b) and -1 - G otherwise, b = exp(-rate). The lowest `low_bits` bits
+    of G are drawn as digits of at most eight bits; the leading part is drawn from a table.
     """
 
-    def __init__(self, rate: Fraction) -> None:
-        levels = 0
-        # Each level divides the scale of the leading part by 256, until its table is short.
-        while rate * (1 << (_DIGIT_BITS * levels)) * 64 < 1:
-            levels += 1
-        base = 1 << _DIGIT_BITS
-        self.width = base**levels
+    def __init__(self, rate: Fraction, low_bits: int | None = None) -> None:
+        if low_bits is None:
+            low_bits = max((rate.denominator // rate.numerator).bit_length() - 3, 0)
+        count = -(-low_bits // _DIGIT_BITS)
+        sizes = [(low_bits + i) // count for i in range(count)] if count else []
+        self.width = 1 << low_bits
         self._leading = TableSampler(
             _leading(rate * self.width, rate), largest=LARGEST_VALUE // self.width - 1
         )
-        self._digits = [TableSampler(_digit(rate * base**i, base)) for i in range(levels)]
+        self._digits: list[tuple[int, TableSampler]] = []
+        weight = 1
+        for bits in sizes:
+            self._digits.insert(0, (bits, TableSampler(_digit(rate * weight, 1 << bits))))
+            weight <<= bits
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws."""
-        return self.assembled(self._leading.draw(size, rng), rng)
+        return self.completed(self.leading(size, rng), rng)
 
-    def assembled(self, leading: IntArray, rng: RandomSource) -> IntArray:
-        """Complete a leading part by its lower digits."""
+    def leading(self, size: int, rng: RandomSource) -> IntArray:
+        """Leading parts j: the draw will lie in [j * width, (j + 1) * width)."""
+        return self._leading.draw(size, rng)
+
+    def completed(self, leading: IntArray, rng: RandomSource) -> IntArray:
+        """Leading parts with their lower digits."""
+        # The digits belong to G, which is the value itself or its complement.
         sign = leading >> 63
         total = leading ^ sign
-        for digit in reversed(self._digits):
-            total <<= _DIGIT_BITS
+        for bits, digit in self._digits:
+            total <<= bits
             total += digit.draw(len(total), rng)
         total ^= sign
         return total
+
+
+class TruncatedSampler:
+    """P(x) proportional to exp(-rate |x|) on |x| <= limit, by rejection from the untruncated law."""
+
+    def __init__(self, rate: Fraction, limit: int) -> None:
+        # About rate * limit of the proposals are accepted when the limit is short.
+        if rate * limit * 1000 < 1:
+            raise TooLarge("This law is nearly uniform over a very long range, which is not served.")
+        self._proposal = TwoSidedGeometric(rate)
+        self._limit = limit
+
+    def draw(self, size: int, rng: RandomSource) -> IntArray:
+        """So many independent draws; the number of proposals depends on the noise alone."""
+        kept: list[IntArray] = []
+        missing = size
+        while missing > 0:
+            proposed = self._proposal.draw(missing + missing // 8 + 64, rng)
+            kept.append(proposed[np.abs(proposed) <= self._limit][:missing])
+            missing -= len(kept[-1])
+        return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)

@@ -46,6 +46,7 @@ class DiscreteLaplace:
 
     rate: Fraction
     name: ClassVar[str] = "discrete_laplace"
+    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Ghosh et al. (2009)", "Canonne et al. (2020)")
     )
@@ -89,6 +90,20 @@ class DiscreteLaplace:
         rate = float(self.rate)
         constant = log(tanh(rate / 2)) if rate < 1 else log1p(-exp(-rate)) - log1p(exp(-rate))
         return constant - rate * np.abs(np.asarray(k, dtype=np.int64)).astype(np.float64)
+
+    def cdf(self, k: IntArray) -> FloatArray:
+        """P(noise <= k)."""
+        k = np.asarray(k, dtype=np.int64)
+        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
+
+    def sf(self, k: IntArray) -> FloatArray:
+        """P(noise > k)."""
+        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
+
+    def _beyond(self, distance: IntArray) -> FloatArray:
+        """P(noise >= distance), distance >= 1: b**distance / (1 + b)."""
+        rate = float(self.rate)
+        return np.exp(-rate * np.maximum(distance, 0)) / (1 + exp(-rate))
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
         """Losses are multiples of the rate."""

@@ -1,0 +1,157 @@
+"""Discrete Gaussian weights, losses and draws at any width, in integers."""
+
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.exact import exp_enclosure
+from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.loss import BITS, LossDistribution
+from dalenius.core.randomness import RandomSource, words
+from dalenius.core.wide_sampling import TwoSidedGeometric
+from dalenius.errors import TooLarge
+
+_PI_LOWER = Fraction(314159265358979323846264338327950288, 10**35)
+_RANGES = 1 << 13
+_REACH = 12
+
+
+def weights(sigma_squared: Fraction, bits: int) -> WeightTable:
+    """exp(-x^2 / (2 sigma_squared)), until less than a unit is left outside."""
+    if bits * sigma_squared > 1 << 44:
+        raise TooLarge("The law is too wide for a table of weights.")
+    guard = 64 + 3 * (int(sigma_squared) + 2).bit_length()
+    work = bits + guard
+    low = high = 1 << work
+    # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c: two multiplications for each weight.
+    ratio_low, ratio_high = exp_enclosure(-1 / (2 * sigma_squared), work)
+    change_low, change_high = exp_enclosure(-1 / sigma_squared, work)
+    lower: list[int] = []
+    upper: list[int] = []
+    # Beyond x the weights fall faster than geometrically: their sum is at most w(x) (1 + 2 s2 / (2 x + 1)).
+    while high * (1 + int(2 * sigma_squared) // (2 * len(lower) + 1) + 1) >> guard > 0:
+        lower.append(low >> guard)
+        upper.append(-(-high >> guard))
+        low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
+        ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
+    return WeightTable(bits, 1 - len(lower), lower[:0:-1] + lower, upper[:0:-1] + upper, 1, 1)
+
+
+def wide_sf(sigma_squared: float, k: IntArray) -> FloatArray:
+    """P(noise > k) for a wide law: the normal tail at k + 1/2 with two Euler-Maclaurin corrections."""
+    from scipy.special import ndtr
+
+    sigma = np.sqrt(sigma_squared)
+    z = (np.asarray(k, dtype=np.float64) + 0.5) / sigma
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / sigma
+    first, third = -z * density / sigma, (3 * z - z**3) * density / sigma**3
+    return np.asarray(np.clip(ndtr(-z) + first / 24 - 7 * third / 5760, 0.0, 1.0), dtype=np.float64)
+
+
+def coarse_loss(sigma_squared: Fraction, size: int) -> LossDistribution:
+    """A loss distribution that dominates the one of (noise, noise + size), for a law too wide to be listed.
+
+    The integers are cut into ranges. A range takes the largest loss in it, and its mass is bounded through the first
+    weight and the first ratio, since the weights fall faster than geometrically. The total is at least
+    sqrt(2 pi sigma_squared), by Poisson summation.
+    """
+    sigma = isqrt(int(sigma_squared)) + 1
+    width = max(2 * _REACH * sigma // _RANGES, 1)
+    count = _REACH * sigma // width + 1
+    scale = 1 << BITS
+    total = isqrt(int(2 * _PI_LOWER * sigma_squared * (1 << 128))) << (BITS - 64)
+    # loss(x) = (size^2 - 2 x size) / (2 sigma_squared) falls in x: a range is charged at its smallest x.
+    unit = size * width / sigma_squared
+    offset = -(-size * size // (2 * sigma_squared * unit))
+    masses = [0] * (2 * count)
+    for i in range(count):
+        masses[count + i] = _range_mass(sigma_squared, i * width, width)
+        # The mirrored range holds -(i + 1) width, …, -i width - 1.
+        masses[count - 1 - i] = _range_mass(sigma_squared, i * width + 1, width)
+    beyond = 2 * _tail_mass(sigma_squared, count * width)
+    bounded = tuple(-(-m * scale // total) for m in masses)
+    # masses[j] lies at x = (j - count) width, so its loss is offset - (j - count), largest for the smallest x.
+    return LossDistribution(unit, offset - count + 1, bounded[::-1], min(-(-beyond * scale // total), scale))
+
+
+def _range_mass(sigma_squared: Fraction, start: int, width: int) -> int:
+    """Upper bound of the sum of 2**BITS w(x) over start <= x < start + width, start >= 0."""
+    first = exp_enclosure(-Fraction(start * start) / (2 * sigma_squared), BITS)[1]
+    decay = Fraction(2 * start + 1) / (2 * sigma_squared)
+    fine = BITS + 128
+    high = exp_enclosure(-decay, fine)[1]
+    low = exp_enclosure(-decay * width, fine)[0]
+    one = 1 << fine
+    return min(-(-first * (one - low) // (one - high)), first * width)
+
+
+def _tail_mass(sigma_squared: Fraction, start: int) -> int:
+    """Upper bound of the sum of 2**BITS w(x) over x >= start > 0."""
+    first = exp_enclosure(-Fraction(start * start) / (2 * sigma_squared), BITS)[1]
+    return first * (2 + int(2 * sigma_squared) // (2 * start + 1))
+
+
+class RejectionSampler:
+    """P(x) proportional to exp(-x^2 / (2 s2)) by rejection from a two-sided geometric of scale t = floor(sigma) + 1.
+
+    A proposal y is kept with probability exp(-(|y| - s2 / t)^2 / (2 s2)). Its leading part alone bounds that probability from
+    both sides, by enclosures made once; only the few uniforms between the bounds are compared with the exact number.
+    """
+
+    def __init__(self, sigma_squared: Fraction) -> None:
+        self._s2 = sigma_squared
+        self._scale = isqrt(int(sigma_squared)) + 1
+        low_bits = max(self._scale.bit_length() - 10, 0)
+        self._proposal = TwoSidedGeometric(Fraction(1, self._scale), low_bits)
+        self._ranges = _REACH * (self._scale >> low_bits)
+        self._surely, self._possibly = self._bounds()
+
+    def _exponent(self, distance: Fraction | int) -> Fraction:
+        return (distance - self._s2 / self._scale) ** 2 / (2 * self._s2)
+
+    def _bounds(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """For each leading part: words below the first are kept, words above the second are not."""
+        width, centre = self._proposal.width, self._s2 / self._scale
+        surely, possibly = (
+            np.zeros(self._ranges + 1, np.uint32),
+            np.full(self._ranges + 1, 2**32 - 1, np.uint32),
+        )
+        for i in range(self._ranges):
+            ends = (i * width, (i + 1) * width)
+            far = max(self._exponent(e) for e in ends)
+            near = Fraction(0) if ends[0] <= centre <= ends[1] else min(self._exponent(e) for e in ends)
+            surely[i] = min(exp_enclosure(-far, 32)[0], 2**32 - 1)
+            possibly[i] = min(exp_enclosure(-near, 32)[1], 2**32 - 1)
+        return surely, possibly
+
+    def draw(self, size: int, rng: RandomSource) -> IntArray:
+        """So many independent draws; the number of proposals depends on the noise alone."""
+        kept: list[IntArray] = []
+        missing = size
+        while missing > 0:
+            leading = self._proposal.leading(missing + missing // 2 + 64, rng)
+            word = words(rng, len(leading), np.uint32)
+            # A leading part beyond the table falls on its last entry, where the exact comparison decides.
+            index = np.minimum(leading ^ (leading >> 63), self._ranges)
+            possible = np.flatnonzero(word <= self._possibly[index])
+            leading, word, index = leading[possible], word[possible], index[possible]
+            proposed = self._proposal.completed(leading, rng)
+            keep = word < self._surely[index]
+            for i in np.flatnonzero(~keep):
+                keep[i] = self._decide(int(word[i]), abs(int(proposed[i])), rng)
+            kept.append(proposed[keep][:missing])
+            missing -= len(kept[-1])
+        return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+
+    def _decide(self, word: int, distance: int, rng: RandomSource) -> bool:
+        """Whether the uniform that starts with this word lies below the exact probability."""
+        exponent, known = self._exponent(distance), 32
+        while True:
+            low, high = exp_enclosure(-exponent, known + 32)
+            if (word + 1) << 32 <= low:
+                return True
+            if word << 32 >= high:
+                return False
+            word, known = (word << 64) | int.from_bytes(rng.bytes(8), "big"), known + 64

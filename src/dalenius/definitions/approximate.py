@@ -1,0 +1,120 @@
+"""Approximate differential privacy: the loss exceeds epsilon only through a small probability delta.
+
+Guarantee
+    For neighbours D, D' and every set of outputs S: P(M(D) in S) <= exp(epsilon) P(M(D') in S) + delta.
+Requires
+    Steps with any statement. A sequence is priced as one fixed plan: its loss distributions are added exactly where the steps
+    state them, a step with only (epsilon, delta) enters as the randomised response that dominates it, and where numbers grow
+    too large the sums of (epsilon, delta) and of rho are used, which only over-report.
+Evidence
+    Proved, given the steps' own statements.
+References
+    Dwork, Kenthapadi, McSherry, Mironov & Naor (2006); Kairouz, Oh & Viswanath (2015); Canonne, Kamath & Steinke (2020).
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
+from itertools import product
+from typing import ClassVar
+
+from dalenius.core import conversions
+from dalenius.core.additive import product_losses
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.loss import LossDistribution, of_statement
+from dalenius.core.neighbours import Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+
+__all__ = ["Approximate"]
+
+_MOST_WORK = 256
+
+
+class Approximate:
+    """(epsilon, delta)-differential privacy."""
+
+    name: ClassVar[str] = "approximate"
+    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)")
+    )
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether delta at the budget's epsilon is within the budget's delta."""
+        if budget.epsilon is None or budget.delta is None:
+            raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
+        one_relation(profiles)
+        # Cheap statements first: they often decide.
+        if _by_sums(profiles, budget.epsilon) <= budget.delta:
+            return True
+        return self.delta(profiles, budget.epsilon) <= budget.delta
+
+    def delta(self, profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
+        """Smallest delta known to hold for the whole sequence at this epsilon; never too small."""
+        one_relation(profiles)
+        if len(profiles) == 1:
+            return profiles[0].delta_at(epsilon)
+        bounds = [_by_sums(profiles, epsilon)]
+        with suppress(TooLarge):
+            bounds.append(_by_losses(profiles, epsilon))
+        return min(bounds)
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """The sum of the steps' costs."""
+        return summed_cost(profiles)
+
+    def sentence(self, budget: Budget) -> str:
+        """In plain words."""
+        if budget.epsilon is None or budget.delta is None:
+            raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
+        epsilon, delta = plain(budget.epsilon), plain(budget.delta)
+        return (
+            f"Except with probability {delta}, the odds of anything about one unit change by at most a factor of exp({epsilon}) "
+            f"because of that unit's data (approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
+        )
+
+
+def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
+    """The sum of the (epsilon, delta) statements, or of the zero-concentrated ones, whichever is smaller."""
+    bounds = [Fraction(1)]
+    stated = [(p.epsilon, p.delta) for p in profiles if p.epsilon is not None]
+    if len(stated) == len(profiles):
+        bounds.append(
+            sum((d for _, d in stated), Fraction(0))
+            + conversions.pure_to_delta(sum((e for e, _ in stated), Fraction(0)), epsilon)
+        )
+    try:
+        pairs = [p.zero_concentrated() for p in profiles]
+    except Unsupported:
+        return min(bounds)
+    rho, failure = sum((r for r, _ in pairs), Fraction(0)), sum((d for _, d in pairs), Fraction(0))
+    bounds.append(failure + conversions.rho_to_delta(rho, epsilon))
+    return min(bounds)
+
+
+def _by_losses(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
+    """The sum of the loss distributions, over every combination of the steps' worst moves."""
+    choices: list[tuple[LossDistribution, ...]] = []
+    work = 1
+    for profile in profiles:
+        if profile.shifts:
+            choices.append(product_losses(profile.shifts))
+        elif profile.epsilon is not None:
+            choices.append((of_statement(profile.epsilon, profile.delta),))
+        else:
+            raise TooLarge("A step states no loss distribution.")
+        work *= len(choices[-1])
+    if work > _MOST_WORK or len(profiles) > _MOST_WORK:
+        raise TooLarge("The combinations of moves are too many for an exact curve.")
+    worst = Fraction(0)
+    for chosen in product(*choices):
+        whole = chosen[0]
+        for part in chosen[1:]:
+            whole = whole.beside(part)
+        worst = max(worst, whole.delta(epsilon))
+    return worst

@@ -1,0 +1,67 @@
+"""Zero-concentrated differential privacy: every Renyi divergence of order a is at most a * rho.
+
+Guarantee
+    For neighbours D, D' and every order a > 1: D_a(M(D) || M(D')) <= a rho; with a delta in the budget, outside an event of
+    that probability.
+Requires
+    Steps with a zero-concentrated statement, or a pure one; rho and delta of a sequence add.
+Evidence
+    Proved, given the steps' own statements.
+References
+    Bun & Steinke (2016); Whitehouse, Ramdas, Rogers & Wu (2023) for sequences chosen as they go.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from dalenius.core import conversions
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.neighbours import Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["ZeroConcentrated"]
+
+
+class ZeroConcentrated:
+    """rho-zero-concentrated differential privacy."""
+
+    name: ClassVar[str] = "zero_concentrated"
+    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    amounts: ClassVar[tuple[str, ...]] = ("rho",)
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the rhos add up to no more than the budget's, and the failures to no more than its delta."""
+        if budget.rho is None:
+            raise ParameterError("The definition 'zero_concentrated' needs rho.", name="rho")
+        one_relation(profiles)
+        pairs = [p.zero_concentrated() for p in profiles]
+        failure = sum((d for _, d in pairs), Fraction(0))
+        if failure and budget.delta is None:
+            raise Unsupported(
+                "This noise can fail with a small probability, so it is zero-concentrated only with a delta; "
+                "state a delta beside rho, or use untruncated noise."
+            )
+        return sum((r for r, _ in pairs), Fraction(0)) <= budget.rho and failure <= (budget.delta or 0)
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """The sum of the steps' costs."""
+        return summed_cost(profiles)
+
+    def sentence(self, budget: Budget) -> str:
+        """In plain words, with an (epsilon, delta) reading."""
+        if budget.rho is None:
+            raise ParameterError("The definition 'zero_concentrated' needs rho.", name="rho")
+        rho = plain(budget.rho)
+        epsilon = float(conversions.rho_to_epsilon(budget.rho, Fraction(1, 10**6)))
+        failing = f", except with probability {plain(budget.delta)}" if budget.delta else ""
+        return (
+            f"The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1{failing} "
+            f"(zero-concentrated differential privacy, rho = {rho}); for example, the odds of anything about one unit change by at "
+            f"most a factor of exp({epsilon:.3f}), except with probability one in a million."
+        )

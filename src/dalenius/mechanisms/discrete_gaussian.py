@@ -1,0 +1,174 @@
+"""Discrete Gaussian noise: P(x) proportional to exp(-x^2 / (2 sigma_squared)) on all integers.
+
+Guarantee
+    Zero-concentrated: rho = (squared l2 sensitivity) / (2 sigma_squared). The curve delta(epsilon) is computed exactly from the
+    loss distribution, not from the continuous law.
+Requires
+    Integer answers, and their l2 sensitivity over the whole request.
+Noise
+    Variance at most sigma_squared.
+Evidence
+    Proved.
+References
+    Canonne, Kamath & Steinke (2020), Proposition 5 and Theorem 7.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import erfc, exp, log, pi, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core import additive, gaussian
+from dalenius.core.budget import Budget
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import rational
+from dalenius.core.law import FloatArray, IntArray, WeightTable, tails_of
+from dalenius.core.loss import LossDistribution
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.sampling import ExactSampler
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, TooLarge
+
+__all__ = ["DiscreteGaussian"]
+
+_WIDE = 1 << 20
+_LEAST, _MOST = Fraction(1, 100), Fraction(1 << 80)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """P(x) proportional to exp(-x^2 / (2 sigma_squared))."""
+
+    sigma_squared: Fraction
+    name: ClassVar[str] = "discrete_gaussian"
+    is_symmetric: ClassVar[bool] = True
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",)
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma_squared", rational(self.sigma_squared, "sigma_squared"))
+        if self.sigma_squared < _LEAST:
+            raise ParameterError(f"sigma_squared must be at least {_LEAST}; received {self.sigma_squared}.")
+        if self.sigma_squared > _MOST:
+            raise TooLarge(
+                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
+            )
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction | int]:
+        """The parameter that the variance approaches."""
+        return {"sigma_squared": self.sigma_squared}
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """All integers."""
+        return (None, None)
+
+    @property
+    def mean(self) -> float:
+        """Zero."""
+        return 0.0
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.sigma_squared > _WIDE
+
+    @property
+    def variance(self) -> float:
+        """Summed; equal to sigma_squared to machine precision from sigma_squared = 4 on."""
+        s2 = float(self.sigma_squared)
+        if s2 > 16:
+            return s2
+        k = np.arange(1, 200, dtype=np.float64)
+        w = np.exp(-k * k / (2 * s2))
+        return float(2 * (k * k * w).sum() / (1 + 2 * w.sum()))
+
+    @property
+    def _log_total(self) -> float:
+        """Logarithm of the sum of the weights, by the direct sum or by its Poisson dual, whichever is short."""
+        s2 = float(self.sigma_squared)
+        k = np.arange(1, 60, dtype=np.float64)
+        if s2 < 1:
+            return float(np.log1p(2 * np.exp(-k * k / (2 * s2)).sum()))
+        return 0.5 * log(2 * pi * s2) + float(np.log1p(2 * np.exp(-2 * pi * pi * s2 * k * k).sum()))
+
+    def weights(self, bits: int) -> WeightTable:
+        """exp(-x^2 / (2 sigma_squared)) until less than a unit is left outside."""
+        return gaussian.weights(self.sigma_squared, bits)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """-k^2 / (2 sigma_squared) - log of the total weight."""
+        x = np.asarray(k, dtype=np.int64).astype(np.float64)
+        return -x * x / (2 * float(self.sigma_squared)) - self._log_total
+
+    def cdf(self, k: IntArray) -> FloatArray:
+        """P(noise <= k)."""
+        return self.sf(-np.asarray(k, dtype=np.int64) - 1)
+
+    def sf(self, k: IntArray) -> FloatArray:
+        """P(noise > k)."""
+        k = np.asarray(k, dtype=np.int64)
+        return gaussian.wide_sf(float(self.sigma_squared), k) if self._is_wide else tails_of(self).sf(k)
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """Losses are multiples of 1 / (2 sigma_squared)."""
+        return 1 / (2 * self.sigma_squared), lambda x: -x * x
+
+    def largest_loss(self, size: int) -> Fraction | None:
+        """The loss grows without bound in the tails."""
+        return None
+
+    def coarse_loss(self, size: int) -> LossDistribution | None:
+        """Bounded by ranges where the law is too wide to be listed."""
+        return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self._is_wide else None
+
+    def exact_sampler(self) -> ExactSampler | None:
+        """By rejection where a table would be long."""
+        return gaussian.RejectionSampler(self.sigma_squared) if self._is_wide else None
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """Zero-concentrated, and the exact curve where the moves are listed."""
+        rho = sensitivity.l2_squared / (2 * self.sigma_squared)
+        nothing = Fraction(0) if not rho else None
+        return additive.assembled(
+            self, sensitivity, relation, epsilon=nothing, rho=rho, evidence=self.evidence
+        )
+
+    @classmethod
+    def family(cls, size: Fraction, budget: Budget) -> "DiscreteGaussian":
+        """The size is 1 / sigma_squared."""
+        return cls(sigma_squared=1 / size)
+
+    @classmethod
+    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """2 rho / l2^2; for (epsilon, delta), a fine ladder around the continuous Gaussian's."""
+        if not sensitivity.l2_squared:
+            return ()
+        if budget.rho is not None:
+            return (2 * budget.rho / sensitivity.l2_squared,)
+        if budget.epsilon is None or budget.delta is None:
+            return ()
+        mu_squared = Fraction(_mu(float(budget.epsilon), float(budget.delta)) ** 2) / sensitivity.l2_squared
+        ladder = [Fraction(10000 + step, 10000) for step in (-200, -20, -2, 0, 2, 20)]
+        return [1 / additive.nice(1 / (mu_squared * f)) for f in ladder]
+
+
+def _mu(epsilon: float, delta: float) -> float:
+    """mu of the continuous Gaussian with this (epsilon, delta); a guess only."""
+
+    def reached(mu: float) -> float:
+        a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+        return 0.5 * (erfc(-a / sqrt(2)) - exp(min(epsilon, 700)) * erfc(-b / sqrt(2)))
+
+    low, high = 1e-12, 1.0
+    while reached(high) < delta and high < 1e6:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) < delta else (low, middle)
+    return low

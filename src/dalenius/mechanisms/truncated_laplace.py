@@ -1,0 +1,215 @@
+"""Truncated discrete Laplace noise: P(x) proportional to exp(-rate |x|) on |x| <= limit.
+
+Guarantee
+    (epsilon, delta) with epsilon = rate * l1 and delta = 1 - product over moved cells of (1 - P(noise > limit - s)), exactly:
+    with probability delta the output cannot occur under the neighbour. One cell moved by one: delta = P(noise = limit).
+    Outside that event every moved cell has a loss of at most rate * s, hence delta-approximate zero-concentrated with
+    rho = sum of rate s tanh(rate s / 2).
+Requires
+    Integer answers; the moves of the cells, or their norms.
+Noise
+    Never farther than `limit` from the truth: a hard bound on the error, and on what stays hidden.
+Evidence
+    Proved; repeated exactly by `dalenius.audit.exact`.
+References
+    Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, with delta corrected for the total mass of impossible outputs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, expm1, log
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core import additive
+from dalenius.core.budget import Budget
+from dalenius.core.conversions import pure_to_rho
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import exp_enclosure, rational, round_up
+from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.sampling import ExactSampler
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.core.wide_sampling import TruncatedSampler
+from dalenius.errors import ParameterError, TooLarge
+
+__all__ = ["TruncatedLaplace"]
+
+_WIDEST_TABLE = 1 << 13
+_LEAST_RATE = Fraction(1, 1 << 40)
+_MOST_RATE = 10**6
+_ONE_CELL = Sensitivity.of_patterns(((1,),))
+
+
+@dataclass(frozen=True)
+class TruncatedLaplace:
+    """P(x) proportional to exp(-rate |x|) on |x| <= limit."""
+
+    rate: Fraction
+    limit: int
+    name: ClassVar[str] = "truncated_laplace"
+    is_symmetric: ClassVar[bool] = True
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", rational(self.rate, "rate"))
+        if not 0 < self.rate <= _MOST_RATE:
+            raise ParameterError(f"rate must be positive and at most {_MOST_RATE}; received {self.rate}.")
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 1:
+            raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
+        if self.rate < _LEAST_RATE or self.limit > 1 << 61:
+            raise TooLarge(
+                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
+            )
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction | int]:
+        """Rate and limit."""
+        return {"rate": self.rate, "limit": self.limit}
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """-limit to limit."""
+        return (-self.limit, self.limit)
+
+    @property
+    def mean(self) -> float:
+        """Zero."""
+        return 0.0
+
+    @property
+    def variance(self) -> float:
+        """2 sum k^2 b^k over the total weight, in closed form."""
+        r, m = float(self.rate), self.limit
+        if r * m < 1e-3 or m <= 1000:
+            k = np.arange(1, m + 1, dtype=np.float64) if m <= 10**6 else np.linspace(1, m, 10**6)
+            w = np.exp(-r * k)
+            return float(2 * (k * k * w).sum() / (2 * w.sum() + (1 if m <= 10**6 else 0)))
+        b, gap, end = exp(-r), -expm1(-r), exp(-r * (m + 1))
+        # Sum of k^2 b^k for k = 1..m, by differencing twice.
+        total = b * (1 + b) / gap**3 - end * (
+            (m + 1) ** 2 / gap + (2 * m + 3) * b / gap**2 + 2 * b * b / gap**3
+        )
+        return 2 * total / self._total
+
+    @property
+    def _total(self) -> float:
+        """Sum of the weights: 1 + 2 (b - b**(limit + 1)) / (1 - b)."""
+        r, m = float(self.rate), self.limit
+        return (-expm1(-r * (m + 1)) - exp(-r) * expm1(-r * m)) / -expm1(-r)
+
+    def weights(self, bits: int) -> WeightTable:
+        """Powers of exp(-rate), as many as there are."""
+        return additive.geometric_weights(self.rate, bits, self.limit)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """-rate |k| - log of the total weight; -inf beyond the limit."""
+        distance = np.abs(np.asarray(k, dtype=np.int64))
+        inside = -float(self.rate) * distance.astype(np.float64) - log(self._total)
+        return np.where(distance > self.limit, -np.inf, inside)
+
+    def cdf(self, k: IntArray) -> FloatArray:
+        """P(noise <= k)."""
+        k = np.asarray(k, dtype=np.int64)
+        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
+
+    def sf(self, k: IntArray) -> FloatArray:
+        """P(noise > k)."""
+        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
+
+    def _beyond(self, distance: IntArray) -> FloatArray:
+        """P(noise >= distance), distance >= 1."""
+        r = float(self.rate)
+        steps = np.clip(distance, 0, self.limit + 1).astype(np.float64)
+        return np.exp(-r * steps) * np.expm1(-r * (self.limit + 1 - steps)) / (expm1(-r) * self._total)
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """Losses are multiples of the rate."""
+        return self.rate, lambda x: -abs(x)
+
+    def largest_loss(self, size: int) -> Fraction:
+        """No finite loss exceeds rate * |size|."""
+        return self.rate * abs(size)
+
+    def exact_sampler(self) -> ExactSampler | None:
+        """By rejection from the untruncated law where a table would be long."""
+        return TruncatedSampler(self.rate, self.limit) if self.limit > _WIDEST_TABLE else None
+
+    def impossible(self, sensitivity: Sensitivity) -> Fraction:
+        """Probability of an output that cannot occur under the neighbour, rounded up; exact up to rounding."""
+        worst = Fraction(0)
+        for move in additive.moves(sensitivity):
+            kept = Fraction(1)
+            for size in move:
+                kept *= 1 - self._cell_delta(size)
+            worst = max(worst, 1 - kept)
+        return worst if worst == 1 else round_up(worst, 10**40)
+
+    def _cell_delta(self, size: int) -> Fraction:
+        """P(noise > limit - size), rounded up; 1 where a cell moves by more than the limit."""
+        if size > self.limit:
+            return Fraction(1)
+        bits = (
+            192
+            + int(self.rate * (self.limit + 1) * 3 // 2)
+            + 4 * (self.rate.denominator // self.rate.numerator + 1).bit_length()
+        )
+        one = 1 << min(bits, 1 << 14)
+        power = {
+            x: exp_enclosure(-self.rate * x, one.bit_length() - 1)
+            for x in (1, self.limit - size + 1, self.limit + 1)
+        }
+        top = power[self.limit - size + 1][1] - power[self.limit + 1][0]
+        whole = one + power[1][0] - 2 * power[self.limit + 1][1]
+        return min(Fraction(1), Fraction(top, whole))
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """The exact pair, its zero-concentrated reading, and the exact curve where the moves are listed."""
+        epsilon, delta = self.rate * sensitivity.l1, self.impossible(sensitivity)
+        rho = max(
+            sum((pure_to_rho(self.rate * s) for s in p), Fraction(0)) for p in additive.moves(sensitivity)
+        )
+        return additive.assembled(
+            self,
+            sensitivity,
+            relation,
+            epsilon=epsilon,
+            delta=delta,
+            rho=min(rho, pure_to_rho(epsilon)),
+            rho_delta=delta,
+            evidence=self.evidence,
+        )
+
+    @classmethod
+    def family(cls, size: Fraction, budget: Budget) -> "TruncatedLaplace":
+        """The size is the rate; the limit is the shortest that keeps one moved cell within the budget's delta."""
+        return cls.tailored(size, budget, _ONE_CELL)
+
+    @classmethod
+    def tailored(cls, size: Fraction, budget: Budget, sensitivity: Sensitivity) -> "TruncatedLaplace":
+        """The shortest limit whose total delta, over all moved cells, is within the budget's."""
+        if budget.delta is None:
+            raise ParameterError("Truncated noise needs a budget with delta.", name="delta")
+        largest = max((max(m, default=1) for m in additive.moves(sensitivity)), default=1)
+        share = float(budget.delta) / max(sensitivity.l0, 1)
+        b = exp(-float(size))
+        first = log(max(share * (1 + b) / (1 - b + 2 * b * share), 1e-300)) / -float(size) if b < 1 else 0.0
+        low, high = 0, max(ceil(first), 1) + largest
+        while cls(rate=size, limit=high).impossible(sensitivity) > budget.delta:
+            low, high = high, 2 * high
+        low = max(low, min(largest, high) - 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = cls(rate=size, limit=middle).impossible(sensitivity) <= budget.delta
+            low, high = (low, middle) if fits else (middle, high)
+        return cls(rate=size, limit=high)
+
+    @classmethod
+    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """epsilon / l1."""
+        return () if budget.epsilon is None or not sensitivity.l1 else (budget.epsilon / sensitivity.l1,)
