@@ -16,6 +16,7 @@ demo: $(STAMP)
 	$(BIN)/dalenius demo
 
 test: $(STAMP)
+	tools/system-packages
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 --dist loadfile
 
@@ -26,6 +27,12 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+docs: $(STAMP)
+	$(BIN)/python tools/docs.py
+
+serve: $(STAMP)
+	$(BIN)/dalenius serve --demo
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

@@ -7,7 +7,9 @@ import typer
 
 
 def demo(
-    directory: Annotated[Path, typer.Option("-o", "--output", help="Where the demo lives.")] = Path("dalenius-demo"),
+    directory: Annotated[Path, typer.Option("-o", "--output", help="Where the demo lives.")] = Path(
+        "dalenius-demo"
+    ),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Release grade x branch x gender of 1.4 million persons at epsilon 1, and show how far off it is.

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from dalenius.cli import check, demo, describe, infer, ledger, plan, register, release, reproduce, show
+from dalenius.cli import check, demo, describe, plan, register, release, reproduce, show
 from dalenius.cli.output import complain
 from dalenius.errors import DaleniusError
 
@@ -22,8 +22,6 @@ app.command()(register.register)
 app.command()(plan.plan)
 app.command()(release.release)
 app.command()(show.show)
-app.add_typer(infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise.")
-app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
 app.command()(reproduce.reproduce)
 
 

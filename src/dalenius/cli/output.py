@@ -75,14 +75,15 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
     grid = RichTable(title=f"{table.measure}: {title}", title_justify="left", header_style="bold")
     for axis in table.space.axes:
         grid.add_column(axis.name)
-    for name in ("value", "std. error", f"{confidence:.0%} interval"):
-        grid.add_column(name, justify="right")
+    for name in ("value", f"± {confidence:.0%}", "interval"):
+        grid.add_column(name, justify="right", no_wrap=True)
     for index, row in enumerate(rows(release, table, confidence)):
         if index == most_rows:
             break
-        value, error, low, high, status = row[width:]
+        value, _, low, high, status = row[width:]
         interval = "withheld" if low is None else f"{number(low)} – {number(high)}"
-        cells = ["structural zero", "", ""] if status == "structural zero" else [number(value), number(error), interval]
+        half = "" if high is None else number(high - value)  # type: ignore[operator]
+        cells = ["–", "", "structural 0"] if status == "structural zero" else [number(value), half, interval]
         grid.add_row(*(str(label) for label in row[:width]), *cells)
     console().print(grid)
     if table.space.size > most_rows:

@@ -8,7 +8,9 @@ import typer
 RequestPath = Annotated[Path, typer.Argument(help="Request document (TOML or JSON).", show_default=False)]
 LedgerPath = Annotated[
     str | None,
-    typer.Option("--ledger", help="Ledger: a SQLite file or a postgresql:// address.", envvar="DALENIUS_LEDGER"),
+    typer.Option(
+        "--ledger", help="Ledger: a SQLite file or a postgresql:// address.", envvar="DALENIUS_LEDGER"
+    ),
 ]
 PolicyPath = Annotated[Path | None, typer.Option("--policy", help="Policy document.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -21,9 +23,9 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     from dalenius.spec import load
     from dalenius.spec.policy import PolicyDocument
 
-    document = load.request(request)
-    dataset, _ = load.dataset_with_base(load.dataset_of(document, request))
-    rules = load.policy(policy) if policy else PolicyDocument()
+    document = load.load_request(request)
+    dataset = load.load_dataset(load.dataset_of(document, request))
+    rules = load.load_policy(policy) if policy else PolicyDocument()
     planned = Planner(domain=dataset.domain(), policy=rules).plan(document)
     content = {
         "definition": planned.definition,

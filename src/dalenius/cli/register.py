@@ -13,7 +13,9 @@ def register(
     ledger: LedgerPath = None,
     policy: PolicyPath = None,
     by: Annotated[str, typer.Option(help="Who registers; written to the ledger.")] = "custodian",
-    report: Annotated[bool, typer.Option("--report", help="Print the confidential report on the content.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Print the confidential report on the content.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused."""

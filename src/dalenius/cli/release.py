@@ -7,7 +7,9 @@ import typer
 
 from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath, RequestPath
 
-Out = Annotated[Path | None, typer.Option("-o", "--output", help="Directory for release.json, table.csv, table.html.")]
+Out = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Directory for release.json, table.csv, table.html.")
+]
 
 
 def release(
@@ -23,10 +25,10 @@ def release(
     from dalenius.cli.output import console, emit, print_release, stages
     from dalenius.curator.curator import Curator
     from dalenius.publish.to_json import to_document
-    from dalenius.storage import save
     from dalenius.spec import load
+    from dalenius.storage import save
 
-    document = load.request(request)
+    document = load.load_request(request)
     dataset = load.dataset_of(document, request)
     with Curator.open(dataset, ledger=ledger, policy=policy) as curator, stages(quiet=as_json) as stage:
         result = curator.release(document, analyst=analyst, approved_by=approved_by, stage=stage)

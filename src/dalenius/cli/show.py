@@ -9,7 +9,9 @@ from dalenius.cli.plan import AsJson
 
 
 def show(
-    release: Annotated[Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)],
+    release: Annotated[
+        Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)
+    ],
     confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Level of the intervals.")] = 0.95,
     rows: Annotated[int, typer.Option(min=0, help="Most rows to print; 0 prints all.")] = 60,
     as_json: AsJson = False,

@@ -71,7 +71,9 @@ class Mechanism(IntegerLaw, Protocol):
 class Statistic(Protocol):
     """An exact function of microdata."""
 
-    query: Query
+    @property
+    def query(self) -> Query:
+        """The exact aggregate that it is."""
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """How far the answers move between neighbours, on the released integer grid."""
@@ -80,9 +82,17 @@ class Statistic(Protocol):
 class Measurement(Protocol):
     """One private step, priced as a whole."""
 
-    name: str
-    law: Law
-    evidence: Evidence
+    @property
+    def name(self) -> str:
+        """How blocks refer to it."""
+
+    @property
+    def law(self) -> Law:
+        """The public law of its output."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """How well its claim is supported."""
 
     @property
     def needs(self) -> tuple[Query, ...]:
@@ -104,8 +114,13 @@ class Measurement(Protocol):
 class Plan(Protocol):
     """A procedure: yields measurements, receives outcomes, returns nothing. Later steps may depend on answers."""
 
-    reservation: Cost
-    definition: str
+    @property
+    def reservation(self) -> Cost:
+        """The worst case of all steps."""
+
+    @property
+    def definition(self) -> str:
+        """Name of the definition under which it was priced."""
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """Run by the gate, step by step."""

@@ -23,12 +23,14 @@ from dalenius.core.release import Provenance, Release, Status
 from dalenius.curator import gate
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.memo import memo_key, plan_digest
+from dalenius.curator.opening import ensure_quota, open_account
 from dalenius.curator.planner import Planner
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import DataChanged, NotRegistered
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.publish.to_json import from_json, to_json
-from dalenius.spec import canonical, load
+from dalenius.spec import load
+from dalenius.spec.canonical import Canonical, canonical, digest
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -46,7 +48,6 @@ class Curator:
         *,
         ledger: Ledger,
         policy: PolicyDocument,
-        base: Path,
         data: object = None,
         rng: RandomSource | None = None,
     ) -> None:
@@ -54,7 +55,6 @@ class Curator:
         self.domain: Domain = document.domain()
         self.policy = policy
         self.ledger = ledger
-        self._base = base
         self._data = data
         self._rng = rng or SystemRandomness()
         self._source: Source | None = None
@@ -76,10 +76,11 @@ class Curator:
         `data` gives the rows in-process (a data frame, an Arrow table, a mapping of columns) instead of the
         document's source. The ledger defaults to `dalenius.sqlite` beside the document.
         """
-        document, base = load.dataset_with_base(dataset)
-        rules = load.policy(policy) if policy is not None else PolicyDocument()
+        document = load.load_dataset(dataset)
+        base = document.base
+        rules = load.load_policy(policy) if policy is not None else PolicyDocument()
         book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger or base / "dalenius.sqlite")
-        return cls(document, ledger=book, policy=rules, base=base, data=data, rng=rng)
+        return cls(document, ledger=book, policy=rules, data=data, rng=rng)
 
     def __enter__(self) -> "Curator":
         return self
@@ -101,13 +102,15 @@ class Curator:
         """The microdata, opened on first use."""
         if self._source is None:
             secret = self.ledger.secret(self.domain.population)
-            self._source = DuckDBSource.open(self.document, self._base, secret, data=self._data)
+            self._source = DuckDBSource.open(self.document, secret=secret, data=self._data)
         return self._source
 
     @property
     def domain_digest(self) -> str:
-        """Digest of what was declared."""
-        return canonical.digest(self.document.declared())
+        """Digest of what was declared; where the file lies is not part of it."""
+        content = self.document.to_dict()
+        place = ("source", "table", "delimiter", "title")
+        return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
 
     def register(self, *, by: str = "custodian") -> Confidential:
         """Judge the content once, tie the file to its version, and open the population's account."""
@@ -120,23 +123,8 @@ class Curator:
             domain_digest=self.domain_digest,
             by=by,
         )
-        self._open_account(by)
+        open_account(self.ledger, self.domain, self.policy, by)
         return Confidential(f"Content of {self.domain.name} {self.domain.version}", report)
-
-    def _open_account(self, by: str) -> None:
-        """The policy's budget is granted once; a second data set on the same population brings none."""
-        population = self.domain.population
-        if self.ledger.has_account(population):
-            return
-        budget = self.policy.budget
-        self.ledger.grant(
-            population=population,
-            relation=self.domain.neighbours.relation,
-            rho=budget.rho,
-            delta=budget.delta,
-            by=by,
-            note="opening grant of the policy",
-        )
 
     def _fingerprint(self) -> str:
         return self.source.fingerprint(self.ledger.secret(self.domain.population))
@@ -165,10 +153,10 @@ class Curator:
         return registration.fingerprint
 
     def _stamp(self) -> object:
-        if self._data is not None or self.document.dataset.source is None:
+        if self._data is not None:
             return id(self._data)
         try:
-            stat = (self._base / self.document.dataset.source).stat()
+            stat = (self.document.base / self.document.dataset.source).stat()
         except OSError:
             return None
         return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
@@ -177,7 +165,7 @@ class Curator:
 
     def request(self, request: RequestLike) -> RequestDocument:
         """Read a request document."""
-        return request if isinstance(request, RequestDocument) else load.request(request)
+        return request if isinstance(request, RequestDocument) else load.load_request(request)
 
     def plan(self, request: RequestLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
@@ -196,12 +184,12 @@ class Curator:
         document = self.request(request)
         stage("planning")
         plan = self.planner.plan(document)
-        described = canonical.request(document, self.domain)
-        digest = canonical.digest(described)
+        form = canonical(document, self.domain)
         fingerprint = self._registered_fingerprint()
         fixed = plan_digest(plan)
-        key = memo_key(digest, self.domain_digest, fingerprint, fixed)
+        key = memo_key(form.digest, self.domain_digest, fingerprint, fixed)
         stage("charging the ledger")
+        ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
         reservation = self.ledger.reserve(
             Charge(
                 population=self.domain.population,
@@ -209,13 +197,13 @@ class Curator:
                 dataset=self.domain.name,
                 version=self.domain.version,
                 key=key,
-                request=described,
+                request=form.content,
                 definition=plan.definition,
                 budget=plan.budget.to_dict(),
                 cost=plan.reservation,
                 page=getattr(plan, "page", "master"),
                 analyst=analyst,
-                variables=tuple(sorted(document.variables())),
+                variables=self._sensitive(document),
                 plan_digest=fixed,
                 fingerprint=fingerprint,
                 is_tainted=self._rng.is_tainted,
@@ -224,9 +212,11 @@ class Curator:
             )
         )
         if reservation.stored is None:
-            release = self._measure(plan, reservation, described, digest, stage)
+            release = self._measure(plan, reservation, form, stage)
             stage("storing")
-            stored = self.ledger.commit(reservation, to_json(release.with_(status=status)), status=str(status))
+            stored = self.ledger.commit(
+                reservation, to_json(release.with_(status=status)), status=str(status)
+            )
         else:
             stored = reservation.stored
         return self._read(stored)
@@ -235,8 +225,7 @@ class Curator:
         self,
         plan: TablePlan,
         reservation: Reservation,
-        described: Mapping[str, Any],
-        digest: str,
+        form: Canonical,
         stage: Stage,
     ) -> Release:
         passage = gate.run(
@@ -261,8 +250,8 @@ class Curator:
             strategy=plan.strategy,
             evidence=plan.evidence.to_dict(),
             software=f"dalenius {version.VERSION}",
-            request=described,
-            digest=digest,
+            request=form.content,
+            digest=form.digest,
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
             guarantee=f"{definition.sentence(plan.budget)} {self.domain.neighbours.sentence()}",
@@ -272,6 +261,12 @@ class Curator:
         tables = plan.assemble(passage.blocks) if not passage.silent else ()
         return Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
 
+    def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
+        """Variables of the request that carry a cap of their own."""
+        used = {axis.variable for axis in document.axes(self.domain)} | set(document.table.where)
+        used |= {name for name in (document.table.of, document.table.weight) if name}
+        return tuple(sorted(name for name in used if self.domain.variable(name).is_sensitive))
+
     def _read(self, stored: StoredRelease) -> Release:
         return replace(from_json(stored.document), status=Status(stored.status))
 
@@ -280,11 +275,13 @@ class Curator:
     def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
         """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
         document = self.request(request)
-        query = TableQuery(space=document.space(self.domain), where=document.filters(self.domain))
-        described = canonical.request(document, self.domain)
+        form = canonical(document, self.domain)
+        query = TableQuery(space=form.space, where=form.filters)
         self._registered_fingerprint()
-        self.ledger.note("inspection", {"population": self.domain.population, "request": described}, by=by)
+        self.ledger.note("inspection", {"population": self.domain.population, "request": form.content}, by=by)
         exact = self.source.table(query).open_below_the_gate()
         cells = query.space.labels() or [()]
-        table = {" · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)}
+        table = {
+            " · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)
+        }
         return Confidential(f"Exact counts of {self.domain.name} {self.domain.version}", table)

@@ -22,6 +22,7 @@ from dalenius.core.release import Block, Table
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
+from dalenius.spec.canonical import canonical
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 from dalenius.statistics.count import Count
@@ -40,23 +41,16 @@ class Planner:
     def plan(self, request: RequestDocument) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
         budget = request.budget()
-        definition: Definition = self.definition(budget)
-        query = TableQuery(space=request.space(self.domain), where=request.filters(self.domain))
+        definition = self.definition(budget)
+        form = canonical(request, self.domain)
+        query = TableQuery(space=form.space, where=form.filters)
         self._check(request, query)
-        if request.table.measure != "count":
-            from dalenius.curator.magnitudes import plan_magnitudes
-
-            return plan_magnitudes(self.domain, request, query, budget, definition)
-        if request.has_margins:
-            from dalenius.curator.strategies import plan_request
-
-            return plan_request(self.domain, request, query, budget, definition)
         return self._table(request, query, budget, definition)
 
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
         definition: Definition = registry.get("definitions", budget.definition)()
-        if not self.policy.allows_definition(budget.definition):
+        if not self.policy.allows_definition(budget.definition, definition.evidence):
             raise NotAllowed(
                 f"The policy does not open the definition {budget.definition!r}.", received=budget.definition
             )
@@ -64,14 +58,15 @@ class Planner:
 
     def _check(self, request: RequestDocument, query: TableQuery) -> None:
         names = {axis.variable for axis in query.space.axes} | {f.variable for f in query.where}
-        for name in sorted(names | ({request.table.of} - {None})):
-            if not self.domain.variable(str(name)).is_confirmed:
+        names |= {name for name in (request.table.of, request.table.weight) if name is not None}
+        for name in sorted(names):
+            if not self.domain.variable(name).is_confirmed:
                 raise Unconfirmed(
                     f"The declaration of {name!r} was drafted from data and not confirmed; read it, then set"
                     " confirmed = true.",
                     variable=name,
                 )
-        limit = self.policy.most_cells
+        limit = self.policy.allow.most_cells
         if query.space.size > limit:
             raise TooLarge(
                 f"The table would have {query.space.size:,} cells; the policy allows {limit:,}.",
@@ -136,9 +131,9 @@ class Planner:
         return calibrate(family, sensitivity, self.domain.neighbours.relation, definition, budget)
 
     def _admit(self, mechanism: Mechanism) -> None:
-        if not mechanism.evidence.is_strong and not self.policy.allows_evidence(mechanism.evidence.level):
+        if not self.policy.allows_mechanism(mechanism.name, mechanism.evidence):
             raise NotAllowed(
-                f"The claim of {mechanism.name!r} rests on {mechanism.evidence.level}; the policy does not open that.",
+                f"The policy does not open the mechanism {mechanism.name!r} (evidence: {mechanism.evidence.level}).",
                 mechanism=mechanism.name,
             )
 
@@ -152,7 +147,7 @@ def _show(block: Block) -> Table:
     law = block.law
     if not isinstance(law, Additive):
         raise Unsupported("Only additive blocks are shown as they are.")
-    values = block.values * float(law.step)
+    values = block.values.astype(np.float64) * float(law.step)
     variance = np.full(len(values), law.variance)
     variance[list(block.space.structural_indices)] = 0.0
     return Table(name=block.name, space=block.space, values=values, variance=variance)

@@ -1,0 +1,79 @@
+"""`make docs`: every page under docs/ as HTML in build/docs, with a table of contents; a dead link fails the build."""
+
+import re
+import shutil
+import sys
+from html import escape
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs"
+OUT = ROOT / "build" / "docs"
+SECTIONS = ("tutorials", "how-to", "explanation", "reference", "decisions")
+STYLE = """
+body{font:16px/1.6 system-ui,sans-serif;color:#1b2733;margin:0;display:grid;grid-template-columns:18rem 1fr}
+nav{background:#f3f6f9;padding:1.5rem;font-size:.92rem;min-height:100vh}nav h2{font-size:.8rem;text-transform:uppercase;color:#5b6b7b}
+nav ul{list-style:none;padding:0;margin:0 0 1rem}main{max-width:48rem;padding:2rem 3rem}a{color:#1f5f8b}
+pre{background:#f3f6f9;padding:1rem;overflow:auto;border-radius:6px}code{font-size:.92em}
+table{border-collapse:collapse}th,td{border-bottom:1px solid #d9e0e7;padding:.3rem .7rem;text-align:left;vertical-align:top}img{max-width:100%}
+"""
+
+
+def title_of(text: str, path: Path) -> str:
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return found.group(1) if found else path.stem
+
+
+def contents(pages: dict[Path, str], here: Path) -> str:
+    """Links to every page, relative to the one they stand on."""
+    depth = "../" * (len(here.relative_to(PAGES).parts) - 1)
+    blocks = []
+    for section in SECTIONS:
+        inside = [p for p in sorted(pages) if p.relative_to(PAGES).parts[0] == section]
+        links = "".join(
+            f'<li><a href="{depth}{p.relative_to(PAGES).with_suffix(".html")}">{escape(title_of(pages[p], p))}</a></li>'
+            for p in inside
+        )
+        blocks.append(f"<h2>{section}</h2><ul>{links}</ul>")
+    return f'<a href="{depth}index.html"><strong>Dalenius</strong></a>{"".join(blocks)}'
+
+
+def dead_links(path: Path, text: str) -> list[str]:
+    """Relative links of a page that lead nowhere."""
+    dead = []
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if "://" not in target and not target.startswith("mailto:") and not (path.parent / target).exists():
+            dead.append(f"{path.relative_to(ROOT)}: {target}")
+    return dead
+
+
+def main() -> int:
+    """Build all pages; the exit code counts dead links."""
+    parser = MarkdownIt("commonmark").enable("table")
+    pages = {p: p.read_text() for p in sorted(PAGES.rglob("*.md"))}
+    shutil.rmtree(OUT, ignore_errors=True)
+    for folder in ("images", "reference/schemas"):
+        if (PAGES / folder).is_dir():
+            shutil.copytree(PAGES / folder, OUT / folder)
+    everything = pages | {PAGES / "index.md": (ROOT / "README.md").read_text().replace("](docs/", "](")}
+    dead: list[str] = []
+    for path, text in everything.items():
+        if path.name != "index.md" or path in pages:
+            dead += dead_links(path, text)
+        body = re.sub(r'href="([^":#]+)\.md', r'href="\1.html', parser.render(text))
+        target = OUT / path.relative_to(PAGES).with_suffix(".html")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title_of(text, path))}</title>'
+            f"<style>{STYLE}</style><nav>{contents(pages, path)}</nav><main>{body}</main></html>"
+        )
+    for line in dead:
+        print("dead link:", line)
+    print(f"{len(everything)} pages in {OUT.relative_to(ROOT)}")
+    return len(dead)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
