@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -99,17 +100,14 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for the session."""
-    folder = tmp_path_factory.mktemp("postgres")
-    for parent in (folder, *folder.parents):
-        if parent.owner() == pwd.getpwuid(os.getuid()).pw_name and parent != Path("/"):
-            # The server's user must be able to pass through the temporary folders to its own.
-            parent.chmod(parent.stat().st_mode | 0o011)
+def server() -> Iterator[Server]:
+    """One server for the session, in a folder that its own user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="dalenius-postgres-"))
     server = Server(folder)
     yield server
     # Its data are thrown away, so it need not put them in order first.
     server.kill()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
