@@ -1,9 +1,12 @@
-"""What a release means: estimates, intervals and tests, each with what it assumes."""
+"""What a release means: estimates, intervals and tests, each with what it assumes.
+
+Each result prints itself for readers, gives itself as plain values with `to_dict`, and draws itself with `plot`.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 
@@ -12,6 +15,41 @@ class Kind(StrEnum):
 
     NOISE = "population value (privacy noise only)"
     NOISE_AND_SAMPLING = "model parameter (privacy noise and sampling)"
+
+
+def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> tuple[Any, Any]:
+    """An empty figure and its axes; matplotlib is imported here and nowhere else in the core."""
+    import matplotlib
+
+    if path is not None:
+        matplotlib.use("Agg", force=False)
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")
+
+
+def finish(drawn: Any, path: object = None) -> Any:
+    """Write a figure to `path`, or return it for a notebook."""
+    if path is None:
+        return drawn
+    drawn.savefig(path)
+    from matplotlib import pyplot
+
+    pyplot.close(drawn)
+    return path
+
+
+def short(value: float) -> str:
+    """A number with four significant digits, whole numbers as they are.
+
+    >>> short(0.123456), short(12), short(float("inf")), short(123456.0)
+    ('0.1235', '12', '∞', '123456')
+    """
+    if not isfinite(value):
+        return {inf: "∞", -inf: "-∞"}.get(value, "not available")
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +70,13 @@ class Interval:
         """Upper minus lower end."""
         return inf if inf in (self.upper, -self.lower) else self.upper - self.lower
 
+    def __str__(self) -> str:
+        return f"[{short(self.lower)}, {short(self.upper)}] at {self.confidence:.0%}, {self.kind}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return asdict(self) | {"kind": str(self.kind)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -43,6 +88,34 @@ class Estimate:
     interval: Interval | None = None
     assumptions: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {short(self.value)} (standard error {short(self.std_error)})"]
+        if self.interval is not None:
+            lines.append(f"  interval {self.interval}")
+        return "\n".join(lines + [f"  {note}" for note in self.assumptions])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "std_error": self.std_error,
+            "interval": None if self.interval is None else self.interval.to_dict(),
+            "assumptions": list(self.assumptions),
+            "details": dict(self.details),
+        }
+
+    def plot(self, path: object = None) -> Any:
+        """The estimate with its interval on one line."""
+        drawn, axes = figure(path, height=1.6)
+        if self.interval is not None:
+            ends = [e if isfinite(e) else self.value for e in (self.interval.lower, self.interval.upper)]
+            axes.hlines(0, *ends, linewidth=2)
+        axes.plot([self.value], [0], "o")
+        axes.set_yticks([])
+        axes.set_xlabel(self.name)
+        return finish(drawn, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +131,35 @@ class TestResult:
     degrees_of_freedom: int | None = None
     assumptions: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        freedom = (
+            "" if self.degrees_of_freedom is None else f" on {self.degrees_of_freedom} degrees of freedom"
+        )
+        lines = [self.name, f"  statistic {short(self.statistic)}{freedom}", f"  p-value {self.p_value:.4g}"]
+        lines.append(f"  by {self.method}")
+        return "\n".join(lines + [f"  {note}" for note in self.assumptions])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents; the simulated statistics are left out."""
+        return {
+            "name": self.name,
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "method": self.method,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "assumptions": list(self.assumptions),
+            "details": {k: v for k, v in self.details.items() if k != "simulated"},
+        }
+
+    def plot(self, path: object = None) -> Any:
+        """The statistic against its simulated null distribution, where there is one."""
+        drawn, axes = figure(path)
+        simulated = self.details.get("simulated")
+        if simulated is not None and len(simulated):
+            axes.hist(simulated, bins=40, color="0.75", label="simulated under the null model")
+        axes.axvline(self.statistic, linewidth=2, label=f"observed, p = {self.p_value:.3g}")
+        axes.set_xlabel("test statistic")
+        axes.set_title(self.name, fontsize="medium")
+        axes.legend(frameon=False, fontsize="small")
+        return finish(drawn, path)

@@ -1,0 +1,178 @@
+"""Fits of hierarchical models to one observed table or to many simulated ones, for every kind of law.
+
+Cell-by-cell laws are fitted by maximum likelihood (sweeps of `hierarchy`, then Newton steps on all coefficients at once);
+joint laws by the quasi-likelihood of `joint`. The test statistic between nested models is the likelihood ratio, or the
+quadratic distance for joint laws.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.core.law import FloatArray
+from dalenius.inference import formula
+from dalenius.inference.formula import Model
+from dalenius.inference.hierarchy import maximise
+from dalenius.inference.joint import JointObserved, quasi_fit
+from dalenius.inference.likelihood import Moments
+from dalenius.inference.observation import Observed
+
+EMPTY = 1e-6
+QUICK = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Means, log-likelihood (minus half the distance for joint laws), and the information of the coefficients."""
+
+    mean: FloatArray
+    log_likelihood: float
+    coefficients: FloatArray
+    information: FloatArray
+    is_converged: bool
+
+
+def flat_start(guess: FloatArray, model: Model, possible: FloatArray) -> FloatArray:
+    """Means inside the model from which to start: products of shrunken one-way margins, or a constant."""
+    count = max(float(possible.sum()), 1.0)
+    total = max(float(guess.sum()), 0.5 * count**0.5)
+    mean = np.full(guess.shape, total / count)
+    for axis in range(guess.ndim):
+        if frozenset([axis]) in model.terms:
+            over = tuple(k for k in range(guess.ndim) if k != axis)
+            margin = guess.sum(over, keepdims=True)
+            share = np.maximum(margin / total, 0.05 / guess.shape[axis])
+            mean = mean * share * guess.shape[axis]
+    mean = np.where(possible, mean, 0.0)
+    return np.asarray(mean * (total / mean.sum()))
+
+
+def fit_one(seen: Observed | JointObserved, model: Model, *, start: FloatArray | None = None) -> Fit:
+    """The fit of one observed table, to full precision."""
+    matrix, _ = formula.design(model, seen.axes)
+    if isinstance(seen, JointObserved):
+        found = quasi_fit(
+            seen.values.reshape(1, -1),
+            seen.covariance,
+            matrix,
+            start=None if start is None else start.reshape(1, -1),
+            total=seen.total,
+        )
+        mean = found.mean[0].reshape(seen.shape)
+        return Fit(mean, -0.5 * float(found.distance[0]), found.coefficients[0], found.information[0], True)
+    begin = flat_start(seen.guess, model, seen.possible) if start is None else start
+
+    def evaluate(mean: FloatArray, _: object) -> Moments:
+        one = seen.moments(mean[0])
+        return Moments(one.log_likelihood[None], one.residual[None], one.variance[None])
+
+    swept = maximise(evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=seen.total)
+    return newton(seen, matrix, swept.mean[0], is_swept=bool(swept.is_converged[0]))
+
+
+def newton(
+    seen: Observed,
+    matrix: FloatArray,
+    mean: FloatArray,
+    *,
+    offset: FloatArray | None = None,
+    is_swept: bool = False,
+    iterations: int = 50,
+) -> Fit:
+    """Damped Newton steps on all coefficients together, from a mean inside the model (given the offset)."""
+    possible = seen.possible.reshape(-1)
+    fixed = np.zeros(possible.size) if offset is None else offset.reshape(-1)
+    X = matrix[possible]
+    theta = np.log(np.maximum(mean.reshape(-1), 1e-13)) - fixed
+    beta = np.linalg.lstsq(X, theta[possible], rcond=None)[0]
+
+    def at(b: FloatArray) -> tuple[FloatArray, Moments, float]:
+        full = np.where(possible, np.exp(np.clip(fixed + matrix @ b, -30.0, 40.0)), 0.0)
+        if seen.total is not None:
+            full *= seen.total / full.sum()
+        moments = seen.moments(full.reshape(seen.shape))
+        return full, moments, float(moments.log_likelihood.sum())
+
+    now, moments, best = at(beta)
+    is_done = is_swept
+    for _ in range(iterations):
+        weight = moments.information(now.reshape(seen.shape)).reshape(-1)[possible]
+        score = X.T @ moments.residual.reshape(-1)[possible]
+        if seen.total is not None:
+            # The level is fixed by the known total: only contrasts between cells move.
+            share = now[possible] / seen.total
+            score = score - (X.T @ share) * float(moments.residual.sum())
+        hessian = (X * weight[:, None]).T @ X
+        ridge = 1e-10 * np.trace(hessian) / len(hessian) + 1e-13
+        step = np.linalg.solve(hessian + ridge * np.eye(len(hessian)), score)
+        step *= min(1.0, 2.0 / max(float(np.abs(X @ step).max()), 1e-12))
+        length, improved = 1.0, False
+        while length > 1e-3:
+            after, trial, value = at(beta + length * step)
+            if value > best:
+                improved = True
+                break
+            length /= 2
+        if not improved:
+            is_done = True
+            break
+        gain, best = value - best, value
+        beta, now, moments = beta + length * step, after, trial
+        if gain < 1e-11 * (1 + abs(best)):
+            is_done = True
+            break
+    weight = (now - moments.variance.reshape(-1))[possible]
+    information = (X * weight[:, None]).T @ X
+    return Fit(now.reshape(seen.shape), best, beta, information, is_done)
+
+
+def saturated_log_likelihood(seen: Observed | JointObserved) -> float:
+    """The largest log-likelihood of any means (0 on the scale of distances)."""
+    return 0.0 if isinstance(seen, JointObserved) else seen.saturated[1]
+
+
+def statistics(
+    seen: Observed | JointObserved,
+    values: FloatArray,
+    null: Model,
+    alternative: Model | None,
+    start: FloatArray | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Test statistic and null means of each of many tables; `alternative` None is the saturated model."""
+    if isinstance(seen, JointObserved):
+        flat = values.reshape(len(values), -1)
+        begin = None if start is None else start.reshape(1, -1)
+        below = quasi_fit(
+            flat, seen.covariance, formula.design(null, seen.axes)[0], start=begin, total=seen.total
+        )
+        distance = below.distance
+        if alternative is not None:
+            wide = formula.design(alternative, seen.axes)[0]
+            distance = (
+                distance - quasi_fit(flat, seen.covariance, wide, start=begin, total=seen.total).distance
+            )
+        return distance, below.mean.reshape(values.shape)
+    many = seen.many(values)
+    means = np.broadcast_to(_start(seen, null, start), (len(values), *seen.shape)).copy()
+    low = maximise(many, means, null.generators, tolerance=QUICK, sweeps=80, total=seen.total)
+    if alternative is None:
+        high = many.saturated
+    else:
+        wide = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=seen.total)
+        high = wide.log_likelihood
+    return 2 * (high - low.log_likelihood), low.mean
+
+
+def _start(seen: Observed, null: Model, start: FloatArray | None) -> FloatArray:
+    return flat_start(seen.guess, null, seen.possible) if start is None else start
+
+
+def degrees_of_freedom(
+    null: Model, alternative: Model | None, seen: Observed | JointObserved, mean: FloatArray
+) -> int:
+    """Difference in free parameters, counting only cells whose fitted mean is not zero."""
+    used = (mean > EMPTY).reshape(-1)
+    low = np.linalg.matrix_rank(formula.design(null, seen.axes)[0][used])
+    if alternative is None:
+        return int(used.sum() - low)
+    return int(np.linalg.matrix_rank(formula.design(alternative, seen.axes)[0][used]) - low)

@@ -1,0 +1,149 @@
+"""Tests of independence that know the noise.
+
+Guarantee
+    The default p-value simulates counts under independence and the whole measurement anew; its level at nominal 5 % was
+    measured between 4 and 6 % where the noise variance is below the mean cell, and at most 6 % elsewhere
+    (`verify/inference_levels.py`).
+Requires
+    Poisson (or, with a public total, multinomial) counts; independent noise of a published law.
+Noise
+    Enters through the likelihood: a cell that is mostly noise says little.
+Evidence
+    Known answers in algorithms.md 4.4; the naive chi-square on noisy tables has levels of 19-90 % (Rinott et al., Table 3).
+References
+    Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1; Gaboardi, Lim, Rogers & Vadhan (2016); algorithms.md 4.4-4.6.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from dalenius.core.estimate import TestResult
+from dalenius.errors import ParameterError
+from dalenius.inference import formula, simulation
+from dalenius.inference.calibration import Calibrated, calibrate, is_safe, monte_carlo_p, shrunken
+from dalenius.inference.fitting import degrees_of_freedom, fit_one, statistics
+from dalenius.inference.formula import Model
+from dalenius.inference.joint import JointObserved
+from dalenius.inference.observe import Seen, Source, observe
+
+METHODS = ("monte-carlo", "asymptotic", "chi-square")
+
+
+def independence(
+    source: Source,
+    *names: str,
+    method: str = "monte-carlo",
+    replicates: int = 999,
+    seed: int = 0,
+    total: int | None = None,
+) -> TestResult:
+    """Test that the axes of a table are mutually independent.
+
+    `method` is "monte-carlo" (likelihood ratio, simulated), "asymptotic" (likelihood ratio against chi-square, refused
+    where that is not safe) or "chi-square" (Pearson's statistic with the noise in its denominators, simulated).
+    """
+    seen = observe(source, *names, total=total)
+    if len(seen.shape) < 2:
+        raise ParameterError("A test of independence needs a table with at least two axes.")
+    null = formula.independent(seen.names)
+    title = f"Independence of {' and '.join(seen.names)}"
+    if method == "chi-square":
+        return corrected_chi_square(seen, null, title, replicates=replicates, seed=seed)
+    return nested_test(seen, null, None, title, method=method, replicates=replicates, seed=seed)
+
+
+def nested_test(
+    seen: Seen,
+    null: Model,
+    alternative: Model | None,
+    title: str,
+    *,
+    method: str = "monte-carlo",
+    replicates: int = 999,
+    seed: int = 0,
+) -> TestResult:
+    """Likelihood ratio between two nested log-linear models, as a result that prints itself."""
+    if method not in METHODS[:2]:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    found = calibrate(
+        seen, null, alternative, replicates=replicates if method == "monte-carlo" else 0, seed=seed
+    )
+    if method == "asymptotic" and not found.is_asymptotic_safe:
+        raise ParameterError(
+            "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted mean, "
+            "and that mean at least 5. Use method='monte-carlo'."
+        )
+    return result(seen, found, title, method)
+
+
+def result(seen: Seen, found: Calibrated, title: str, method: str) -> TestResult:
+    """A calibrated statistic as a test result."""
+    kind = "quadratic distance" if isinstance(seen, JointObserved) else "noise-aware likelihood ratio"
+    how = (
+        f"{kind}, {len(found.simulated)} simulated measurements"
+        if method == "monte-carlo"
+        else f"{kind}, chi-square"
+    )
+    details: dict[str, Any] = {"fitted": found.mean, "simulated": found.simulated}
+    if found.is_asymptotic_safe:
+        details["asymptotic_p_value"] = found.asymptotic_p_value
+    return TestResult(
+        name=title,
+        statistic=found.statistic,
+        p_value=found.p_value if method == "monte-carlo" else found.asymptotic_p_value,
+        method=how,
+        degrees_of_freedom=found.degrees_of_freedom,
+        assumptions=(sampling_note(seen), *seen.notes),
+        details=details,
+    )
+
+
+def sampling_note(seen: Seen) -> str:
+    """What is assumed of the counts."""
+    if seen.total is None:
+        return "Assumes independent Poisson counts and the published law of the noise."
+    return (
+        f"Assumes multinomial counts with the public total {seen.total:,} and the published law of the noise."
+    )
+
+
+def corrected_chi_square(
+    seen: Seen, null: Model, title: str, *, replicates: int = 999, seed: int = 0
+) -> TestResult:
+    """Sum of (x - mu)^2 / (mu + v) at the noise-aware fit; simulated unless `replicates` is 0.
+
+    With `replicates` = 0 the chi-square law is used, which needs mu + v large.
+    """
+    fit = fit_one(seen, null)
+    variance = seen.variance(fit.mean)
+    freedom = degrees_of_freedom(null, None, seen, fit.mean)
+
+    def distance(guess: Any, mean: Any) -> Any:
+        axes = tuple(range(-len(seen.shape), 0))
+        return ((guess - mean) ** 2 / np.maximum(mean + variance, 1e-12) * seen.possible).sum(axes)
+
+    observed = float(distance(seen.guess, fit.mean))
+    asymptotic = float(chdtrc(max(freedom, 1), observed))
+    details: dict[str, Any] = {"fitted": fit.mean}
+    if is_safe(seen, fit.mean) or not replicates:
+        details["asymptotic_p_value"] = asymptotic
+    p_value, how = asymptotic, "corrected chi-square against chi-square; needs mean plus noise variance large"
+    if replicates:
+        mean = shrunken(fit.mean[None], variance, null)[0]
+        values = seen.simulate(mean, replicates, simulation.generator(seed))
+        _, means = statistics(seen, values, null, None, mean)
+        guesses = values if isinstance(seen, JointObserved) else seen.channel.centre(values)
+        details["simulated"] = distance(guesses, means)
+        p_value = monte_carlo_p(observed, details["simulated"])
+        how = f"corrected chi-square, {replicates} simulated measurements"
+    return TestResult(
+        name=title,
+        statistic=observed,
+        p_value=p_value,
+        method=how,
+        degrees_of_freedom=freedom,
+        assumptions=(sampling_note(seen), *seen.notes),
+        details=details,
+    )

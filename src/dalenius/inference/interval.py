@@ -1,0 +1,177 @@
+"""Confidence intervals for one released count, of two kinds that are never mixed.
+
+population count     the exact count in the file; uncertainty is the privacy noise alone
+model parameter      the Poisson or binomial parameter behind the count; noise and sampling together
+
+Guarantee
+    Population count: a lies in [x - q, x + q] with probability at least `confidence`, q the smallest integer with
+    P(|noise| > q) <= 1 - confidence; the interval is cut at zero, which loses no coverage.
+    Parameter, exact: the family x = Poisson(mu) + noise is stochastically increasing in mu, so that inverting two
+    one-sided tests covers at least `confidence` for every mu. Mid-p: half of the probability of the observed value
+    counts as more extreme; shorter, approximate (coverage 0.93 and more, near nominal on average).
+Requires
+    Noise that is independent of the count (an additive law), or a kernel that is increasing in the count.
+References
+    algorithms.md 4.1 and 4.2; Clopper & Pearson (1934).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import bdtr, gammaincc
+
+from dalenius.core.estimate import Interval, Kind
+from dalenius.core.law import Additive, FloatArray
+from dalenius.errors import ParameterError
+from dalenius.inference.noise import Noise
+
+METHODS = ("exact", "mid-p")
+
+
+def as_noise(law: Additive | Noise) -> Noise:
+    """The tabulated noise of a law."""
+    return law if isinstance(law, Noise) else Noise.of(law)
+
+
+def checked(confidence: float, method: str = "exact") -> float:
+    """The confidence, or a refusal."""
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must lie strictly between 0 and 1; received {confidence}.")
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    return confidence
+
+
+def simultaneous_confidence(confidence: float, cells: int) -> float:
+    """Level for each of `cells` independent intervals so that all hold together with `confidence`, exactly."""
+    return float(checked(confidence) ** (1 / max(cells, 1)))
+
+
+def count_interval(
+    value: int, law: Additive | Noise, *, confidence: float = 0.95, cells: int = 1, is_signed: bool = False
+) -> Interval:
+    """For the exact count behind one released value; `cells` > 1 makes that many intervals hold together.
+
+    >>> from dalenius.inference.noise import Noise
+    >>> import numpy as np
+    >>> noise = Noise(-1, np.array([0.02, 0.96, 0.02]))
+    >>> interval = count_interval(7, noise)
+    >>> interval.lower, interval.upper
+    (7, 7)
+    """
+    noise = as_noise(law)
+    q = noise.half_width(simultaneous_confidence(confidence, cells))
+    lower, upper = value - q, value + q
+    method = "noise law" if cells == 1 else f"noise law, {cells} cells together"
+    if not is_signed:
+        if upper < 0:
+            method += "; the noise was larger than the interval allows, and 0 is the nearest count"
+        lower, upper = max(lower, 0), max(upper, 0)
+    return Interval(lower=lower, upper=upper, confidence=confidence, kind=Kind.NOISE, method=method)
+
+
+def poisson_interval(
+    value: int,
+    law: Additive | Noise,
+    *,
+    confidence: float = 0.95,
+    method: str = "exact",
+    exposure: float = 1.0,
+) -> Interval:
+    """For the Poisson mean (or the rate per unit of a known exposure) behind one released value."""
+    low, high = poisson_limits(np.array([value]), law, confidence=confidence, method=method)
+    if exposure <= 0:
+        raise ParameterError(f"exposure must be positive; received {exposure}.")
+    return Interval(
+        lower=float(low[0]) / exposure,
+        upper=float(high[0]) / exposure,
+        confidence=confidence,
+        kind=Kind.NOISE_AND_SAMPLING,
+        method=f"Poisson parameter, {method}",
+    )
+
+
+def poisson_limits(
+    values: object, law: Additive | Noise, *, confidence: float = 0.95, method: str = "exact"
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper limits for many released values at once."""
+    noise, x = as_noise(law), np.asarray(values, dtype=np.int64)
+    tail = (1 - checked(confidence, method)) / 2
+    width = 12 * np.sqrt(noise.variance + np.abs(x) + 1.0) + 30
+    top = np.maximum(x - noise.first, 0) + width
+
+    def below(mean: FloatArray) -> FloatArray:
+        return _mixed(noise, x, lambda a: gammaincc(a + 1.0, mean[:, None]), method)
+
+    return _invert(below, tail, np.zeros(len(x)), np.asarray(top, dtype=np.float64))
+
+
+def binomial_interval(
+    value: int, size: int, law: Additive | Noise, *, confidence: float = 0.95, method: str = "exact"
+) -> Interval:
+    """For the probability behind a binomial count of known size."""
+    if size < 1:
+        raise ParameterError(f"size must be at least 1; received {size}.")
+    noise, x = as_noise(law), np.array([value], dtype=np.int64)
+    tail = (1 - checked(confidence, method)) / 2
+
+    def below(p: FloatArray) -> FloatArray:
+        return _mixed(
+            noise,
+            x,
+            lambda a: np.where(a >= size, 1.0, bdtr(np.minimum(a, size - 1), size, p[:, None])),
+            method,
+        )
+
+    low, high = _invert(below, tail, np.zeros(1), np.ones(1))
+    return Interval(
+        lower=float(low[0]),
+        upper=float(high[0]),
+        confidence=confidence,
+        kind=Kind.NOISE_AND_SAMPLING,
+        method=f"binomial parameter, {method}",
+    )
+
+
+def _mixed(
+    noise: Noise, x: FloatArray, cdf: Callable[[FloatArray], FloatArray], method: str
+) -> tuple[FloatArray, FloatArray]:
+    """P(released <= x) and P(released >= x), with half of P(released = x) taken from each for mid-p."""
+    first = x - noise.last - 1
+    a = first[:, None] + np.arange(len(noise.pmf) + 1)
+    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise.
+    f = np.where(a < 0, 0.0, cdf(np.maximum(a, 0).astype(np.float64)))
+    weights = noise.pmf[::-1]
+    at_most, less = f[:, 1:] @ weights, f[:, :-1] @ weights
+    if method == "mid-p":
+        middle = (at_most + less) / 2
+        return middle, 1 - middle
+    return at_most, 1 - less
+
+
+def _invert(
+    tails: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    tail: float,
+    low: FloatArray,
+    high: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest parameter that neither one-sided test rejects; the lower tail falls as it grows."""
+    upper = _bisect(lambda p: tails(p)[0] > tail, low, high)
+    lower = _bisect(lambda p: tails(p)[1] < tail, low, high, is_lower=True)
+    return lower, np.maximum(upper, lower)
+
+
+def _bisect(
+    holds: Callable[[FloatArray], np.ndarray], low: FloatArray, high: FloatArray, *, is_lower: bool = False
+) -> FloatArray:
+    """Where `holds` turns from true to false; rounded so that the interval is never too short."""
+    low, high = low.copy(), high.copy()
+    at_start = holds(low)
+    for _ in range(70):
+        middle = (low + high) / 2
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        if np.all(high - low <= 1e-9 * (1 + high)):
+            break
+    end = low if is_lower else high
+    return np.where(at_start, end, 0.0)

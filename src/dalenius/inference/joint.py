@@ -1,0 +1,222 @@
+"""Tables that combine several measured blocks: values with a full noise covariance, fitted by quasi-likelihood.
+
+The shown cells are a linear map of the blocks, so x = a + e with E e = 0 and a known covariance S (exact, from the
+release). For Poisson counts Var x = diag(mu) + S, and the estimating equations
+
+    X' D W (x - mu) = 0,     D = diag(mu),  W = (D + S)^-1
+
+are unbiased whatever the shape of the noise, equal the Poisson score as S -> 0, and are efficient when noise or counts
+are not tiny. Tests use the quadratic form (x - mu)' W (x - mu) and are calibrated by simulating the blocks themselves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core import joint
+from dalenius.core.domain import Axis
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.release import Release, Table
+from dalenius.errors import TooLarge
+from dalenius.inference import simulation
+
+MOST_CELLS = 1500
+_MOST_INTERIOR = 4_000_000
+_CHUNK = 8_000_000
+
+Sampler = Callable[[int, np.random.Generator], FloatArray]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointObserved:
+    """Unbiased values with a covariance, and a way to draw such noise again."""
+
+    axes: tuple[Axis, ...]
+    values: FloatArray
+    covariance: FloatArray
+    noise: Sampler
+    total: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels on each axis."""
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Every cell."""
+        return np.ones(self.shape, dtype=bool)
+
+    @property
+    def guess(self) -> FloatArray:
+        """The unbiased values."""
+        return self.values
+
+    @cached_property
+    def _diagonal(self) -> FloatArray:
+        return np.diag(self.covariance).reshape(self.shape).copy()
+
+    def variance(self, mean: FloatArray) -> FloatArray:
+        """Noise variance of each cell."""
+        return self._diagonal
+
+    def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> FloatArray:
+        """New counts with newly measured blocks: tables on the first axis."""
+        counts = simulation.counts(mean, replicates, rng, self.total)
+        return counts + self.noise(replicates, rng).reshape(counts.shape)
+
+    def with_total(self, total: int | None) -> "JointObserved":
+        """The same values, where the exact total of the counts is public."""
+        return self if total is None else replace(self, total=total)
+
+
+def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObserved:
+    """A shown table of a joint release, or its margin over the named axes, in their order."""
+    size = table.space.size
+    if size > MOST_CELLS:
+        raise TooLarge(
+            f"The covariance of this table has {size:,} rows; joint inference serves at most {MOST_CELLS:,} cells."
+        )
+    assert isinstance(release.law, Joint)
+    linear = joint.linear_map(release, table)
+    values = linear([block.values for block in release.blocks])
+    covariance = joint.covariance(release, table, range(size))
+    axes = table.space.axes
+    order = [[a.name for a in axes].index(n) for n in names] if names else list(range(len(axes)))
+    collapse = _collapse(table.space.shape, order)
+    total = release.law.parameters.get("total")
+    return JointObserved(
+        axes=tuple(axes[k] for k in order),
+        values=(collapse @ values).reshape(tuple(table.space.shape[k] for k in order)),
+        covariance=collapse @ covariance @ collapse.T,
+        noise=_sampler(release, table, covariance, collapse),
+        total=None if total is None else int(total),
+        notes=_notes(release),
+    )
+
+
+def _collapse(shape: tuple[int, ...], order: list[int]) -> FloatArray:
+    """The matrix that sums a flat table over the axes that are not kept."""
+    cells = np.indices(shape).reshape(len(shape), -1)
+    kept = tuple(shape[k] for k in order)
+    target = (
+        np.ravel_multi_index([cells[k] for k in order], kept)
+        if order
+        else np.zeros(cells.shape[1], dtype=np.int64)
+    )
+    matrix = np.zeros((int(np.prod(kept)), cells.shape[1]))
+    matrix[target, np.arange(cells.shape[1])] = 1.0
+    return matrix
+
+
+def _interior(release: Release) -> int:
+    assert isinstance(release.law, Joint)
+    return int(np.prod([int(n) for n in release.law.parameters["shape"]], dtype=np.float64))
+
+
+def _notes(release: Release) -> tuple[str, ...]:
+    if _interior(release) > _MOST_INTERIOR:
+        return (
+            "The noise was simulated as normal with its exact covariance, because the full cross is large.",
+        )
+    return ()
+
+
+def _sampler(release: Release, table: Table, covariance: FloatArray, collapse: FloatArray) -> Sampler:
+    """Noise of the shown cells: the blocks of an empty table, measured anew and mapped."""
+    if _interior(release) > _MOST_INTERIOR:
+        spectrum, basis = np.linalg.eigh(covariance)
+        root = collapse @ (basis * np.sqrt(np.maximum(spectrum, 0.0)))
+        return lambda replicates, rng: rng.standard_normal((replicates, root.shape[1])) @ root.T
+    linear = joint.linear_map(release, table)
+    empty = linear([np.zeros_like(block.values) for block in release.blocks])
+    zero = np.zeros(_interior(release), dtype=np.int64)
+
+    def draw(replicates: int, rng: np.random.Generator) -> FloatArray:
+        drawn = [linear(blocks) - empty for blocks in joint.simulate(release, zero, rng, replicates)]
+        return np.asarray(drawn) @ collapse.T
+
+    return draw
+
+
+@dataclass(frozen=True, eq=False)
+class QuasiFit:
+    """Fitted means of each table, the quadratic form there, and the information of the coefficients."""
+
+    mean: FloatArray
+    distance: FloatArray
+    information: FloatArray
+    coefficients: FloatArray
+
+
+def quasi_fit(
+    values: FloatArray,
+    covariance: FloatArray,
+    design: FloatArray,
+    *,
+    start: FloatArray | None = None,
+    total: float | None = None,
+    offset: FloatArray | None = None,
+    iterations: int = 60,
+) -> QuasiFit:
+    """Solve the estimating equations for each table (first axis: tables; cells flat)."""
+    cells = values.shape[1]
+    per = max(_CHUNK // (cells * cells), 1)
+    if len(values) > per:
+        parts = [
+            quasi_fit(values[i : i + per], covariance, design, start=start, total=total, offset=offset)
+            for i in range(0, len(values), per)
+        ]
+        return QuasiFit(
+            *(
+                np.concatenate([getattr(p, f) for p in parts])
+                for f in ("mean", "distance", "information", "coefficients")
+            )
+        )
+    fixed = np.zeros(cells) if offset is None else offset
+    if start is None:
+        level = np.log(np.maximum(values.mean(1, keepdims=True), 0.1))
+        theta = np.broadcast_to(level, values.shape)
+    else:
+        theta = np.broadcast_to(np.log(np.maximum(start, 1e-6)), values.shape)
+    beta = np.linalg.lstsq(design, (theta - fixed).T, rcond=None)[0].T
+    information = np.zeros((len(values), design.shape[1], design.shape[1]))
+    mean = np.exp(fixed + beta @ design.T)
+    for _ in range(iterations):
+        weighted, information = _normal_equations(mean, covariance, design)
+        score = np.einsum("bnp,bn->bp", weighted, values - mean)
+        ridge = 1e-9 * np.trace(information, axis1=1, axis2=2)[:, None, None] * np.eye(design.shape[1])
+        step = np.linalg.solve(information + ridge + 1e-12 * np.eye(design.shape[1]), score[..., None])[
+            ..., 0
+        ]
+        largest = np.abs(step @ design.T).max(1, keepdims=True)
+        beta = beta + step * np.minimum(1.0, 1.5 / np.maximum(largest, 1e-12))
+        theta = np.clip(fixed + beta @ design.T, -25.0, 40.0)
+        mean = np.exp(theta)
+        if total is not None:
+            mean *= total / mean.sum(1, keepdims=True)
+        if largest.max() < 1e-7:
+            break
+    residual = values - mean
+    weight = mean[:, :, None] * np.eye(cells) + covariance
+    distance = np.einsum("bn,bn->b", residual, np.linalg.solve(weight, residual[..., None])[..., 0])
+    return QuasiFit(mean, distance, information, beta)
+
+
+def _normal_equations(
+    mean: FloatArray, covariance: FloatArray, design: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """W D X and X' D W D X of each table."""
+    weight = mean[:, :, None] * np.eye(mean.shape[1]) + covariance
+    scaled = mean[:, :, None] * design
+    weighted = np.linalg.solve(weight, scaled)
+    return weighted, np.einsum("bnp,bnq->bpq", scaled, weighted)

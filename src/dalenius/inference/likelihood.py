@@ -1,0 +1,131 @@
+"""Likelihood of Poisson counts that are seen through a channel: value, score, information, posterior moments.
+
+For a cell with released value x and mean mu the weights are w(a) = P(x | a) Poisson(a; mu). With theta = log mu
+
+    log-likelihood    log sum w
+    posterior mean    E = sum w a / sum w          score        E - mu
+    posterior var.    V = sum w (a - E)^2 / sum w  information  mu - V
+
+(the missing-information identity). Everything runs in log space, vectorised over cells, with the windows of P(x | a)
+computed once for each distinct released value.
+
+References: algorithms.md 4.3; Rinott, O'Keefe, Shlomo, Skinner (2018), section 6.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaln
+
+from dalenius.core.law import FloatArray, IntArray
+from dalenius.inference.channel import Channel
+
+SMALLEST_MEAN = 1e-13
+INFORMATION_FLOOR = 0.02
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Log-likelihood, posterior mean minus mu, and posterior variance of each cell."""
+
+    log_likelihood: FloatArray
+    residual: FloatArray
+    variance: FloatArray
+
+    def information(self, mean: FloatArray) -> FloatArray:
+        """mu - V, floored where it is not positive enough to steer by."""
+        return np.maximum(mean - self.variance, INFORMATION_FLOOR * mean)
+
+    def reshaped(self, shape: tuple[int, ...]) -> "Moments":
+        """The same numbers in another shape."""
+        return Moments(
+            self.log_likelihood.reshape(shape), self.residual.reshape(shape), self.variance.reshape(shape)
+        )
+
+
+class CountLikelihood:
+    """The likelihood of released values, as a function of their Poisson means."""
+
+    def __init__(self, channel: Channel, values: IntArray) -> None:
+        """`values` has one row for each cell (and one column for each release, if there are several)."""
+        self.channel = channel
+        self.values = np.asarray(values, dtype=np.int64)
+        if self.values.ndim == 1:
+            self._distinct, self._which = np.unique(self.values, return_inverse=True)
+        else:
+            self._distinct, self._which = np.unique(self.values, axis=0, return_inverse=True)
+        self._which = self._which.reshape(-1)
+        self._first, rows = channel.window(self._distinct)
+        counts = self._first[:, None] + np.arange(rows.shape[1])
+        self._base = rows - gammaln(counts + 1)
+
+    def __call__(self, mean: FloatArray) -> Moments:
+        """At one mean for each cell."""
+        return self._at(self._which, mean)
+
+    def at_cells(self, cells: IntArray, mean: FloatArray) -> Moments:
+        """At one mean for each of some cells."""
+        return self._at(self._which[cells], mean)
+
+    def at_distinct(self, which: IntArray, mean: FloatArray) -> Moments:
+        """At one mean for each of some positions in the sorted list of distinct values."""
+        return self._at(which, mean)
+
+    def _at(self, which: IntArray, mean: FloatArray) -> Moments:
+        per = max(_CHUNK // self._base.shape[1], 1)
+        if len(which) > per:
+            parts = [self._at(which[i : i + per], mean[i : i + per]) for i in range(0, len(which), per)]
+            return Moments(
+                np.concatenate([p.log_likelihood for p in parts]),
+                np.concatenate([p.residual for p in parts]),
+                np.concatenate([p.variance for p in parts]),
+            )
+        mu = np.maximum(mean, SMALLEST_MEAN)
+        first = self._first[which]
+        steps = np.arange(self._base.shape[1])
+        log_mu = np.log(mu)
+        weights = self._base[which] + log_mu[:, None] * steps
+        peak = weights.max(1)
+        np.exp(weights - peak[:, None], out=weights)
+        total = weights.sum(1)
+        shifted = weights @ steps / total
+        spread = np.maximum(weights @ (steps * steps) / total - shifted**2, 0.0)
+        narrow = spread < 1e-6 * shifted**2
+        if narrow.any():
+            # The difference of two large numbers lost its digits: centre before squaring.
+            centred = steps - shifted[narrow, None]
+            spread[narrow] = (weights[narrow] * centred**2).sum(1) / total[narrow]
+        log_likelihood = peak + np.log(total) + first * log_mu - mu
+        return Moments(log_likelihood, first + shifted - mu, spread)
+
+    @cached_property
+    def saturated(self) -> tuple[FloatArray, FloatArray]:
+        """Maximum-likelihood mean of each cell on its own, and its log-likelihood; solved once per distinct value."""
+        mean, best = self._solve()
+        return mean[self._which], best[self._which]
+
+    def _solve(self) -> tuple[FloatArray, FloatArray]:
+        """Safeguarded Newton steps on E(mu) = mu within a bracket; zero where the score is negative throughout."""
+        every = np.arange(len(self._distinct))
+        guess = self.channel.centre(self._distinct)
+        reach = 10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0)) + np.abs(guess) + 1) + 10
+        low = np.full(len(every), 1e-9)
+        high = np.maximum(guess, 0) + reach
+        mean = np.clip(guess, 0.05, None)
+        for _ in range(100):
+            now = self._at(every, mean)
+            rising = now.residual > 0
+            low, high = np.where(rising, mean, low), np.where(rising, high, mean)
+            step = now.residual / np.maximum(mean - now.variance, 0.05 * mean)
+            trial = mean * np.exp(np.clip(step, -3, 3))
+            inside = (trial > low) & (trial < high)
+            trial = np.where(inside, trial, np.where(low > 1e-8, (low + high) / 2, np.sqrt(low * high)))
+            done = np.abs(trial - mean) <= 1e-10 * (1 + mean)
+            mean = trial
+            if done.all():
+                break
+        at_zero = high <= 1e-6
+        mean = np.where(at_zero, 0.0, mean)
+        return mean, self._at(every, mean).log_likelihood

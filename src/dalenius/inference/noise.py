@@ -1,0 +1,137 @@
+"""The law of independent additive noise as a table of probabilities, closed under sums and differences.
+
+Inference needs more than the law of one cell: a margin carries the sum of the noises of its cells, a difference the
+difference of two. `Noise` holds such a law numerically (outer mass below 1e-15 left out), so that every interval and
+likelihood works for single cells and for combinations alike.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from dalenius.core.law import Additive, FloatArray, IntArray
+from dalenius.errors import ParameterError, TooLarge
+
+OUTER_MASS = 1e-15
+_WIDEST = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """P(noise = first + i) = pmf[i]; entries sum to one."""
+
+    first: int
+    pmf: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, law: Additive) -> "Noise":
+        """The noise of one cell, on the integer grid of its block."""
+        return _of(law)
+
+    @classmethod
+    def none(cls) -> "Noise":
+        """No noise: exact values."""
+        return cls(0, np.ones(1))
+
+    @property
+    def last(self) -> int:
+        """Largest value of the table."""
+        return self.first + len(self.pmf) - 1
+
+    @property
+    def points(self) -> IntArray:
+        """The values of the table."""
+        return np.arange(self.first, self.last + 1, dtype=np.int64)
+
+    @cached_property
+    def mean(self) -> float:
+        """Expected value."""
+        return float(self.points @ self.pmf)
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance."""
+        return float((self.points - self.mean) ** 2 @ self.pmf)
+
+    @cached_property
+    def log_pmf(self) -> FloatArray:
+        """Logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.pmf)
+
+    @cached_property
+    def _below(self) -> FloatArray:
+        return np.minimum(np.cumsum(self.pmf), 1.0)
+
+    @cached_property
+    def _above(self) -> FloatArray:
+        # Summed from the far end, so that small upper tails keep their relative precision.
+        return np.minimum(np.cumsum(self.pmf[::-1])[::-1], 1.0)
+
+    def cdf(self, k: object) -> FloatArray:
+        """P(noise <= k)."""
+        index = np.asarray(k, dtype=np.int64) - self.first
+        inside = self._below[np.clip(index, 0, len(self.pmf) - 1)]
+        return np.where(index < 0, 0.0, np.where(index >= len(self.pmf), 1.0, inside))
+
+    def upper_tail(self, k: object) -> FloatArray:
+        """P(noise >= k)."""
+        index = np.asarray(k, dtype=np.int64) - self.first
+        inside = self._above[np.clip(index, 0, len(self.pmf) - 1)]
+        return np.where(index <= 0, 1.0, np.where(index >= len(self.pmf), 0.0, inside))
+
+    def half_width(self, confidence: float) -> int:
+        """Smallest q with P(|noise| > q) <= 1 - confidence."""
+        if not 0 < confidence < 1:
+            raise ParameterError(f"confidence must lie strictly between 0 and 1; received {confidence}.")
+        reach = np.arange(max(abs(self.first), abs(self.last)) + 1)
+        outside = self.upper_tail(reach + 1) + self.cdf(-reach - 1)
+        return int(reach[np.argmax(outside <= (1 - confidence) * (1 + 1e-12))])
+
+    def reflected(self) -> "Noise":
+        """The law of minus the noise."""
+        return Noise(-self.last, self.pmf[::-1].copy())
+
+    def plus(self, other: "Noise") -> "Noise":
+        """The law of the sum of two independent noises."""
+        if len(self.pmf) + len(other.pmf) > _WIDEST:
+            raise TooLarge("The law of this sum has too wide a support; sum fewer cells at once.")
+        return _trimmed(self.first + other.first, _convolve(self.pmf, other.pmf))
+
+    def times(self, terms: int) -> "Noise":
+        """The law of the sum of `terms` independent copies."""
+        if terms < 1:
+            raise ParameterError(f"a sum needs at least one term; received {terms}.")
+        total: Noise | None = None
+        power, rest = self, terms
+        while rest:
+            if rest % 2:
+                total = power if total is None else total.plus(power)
+            rest //= 2
+            power = power.plus(power) if rest else power
+        assert total is not None
+        return total
+
+
+@lru_cache(maxsize=256)
+def _of(law: Additive) -> Noise:
+    points, pmf = law.central(OUTER_MASS)
+    return Noise(int(points[0]), np.asarray(pmf / pmf.sum(), dtype=np.float64))
+
+
+def _convolve(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Convolution; direct while affordable, because it keeps the relative precision of the tails."""
+    if min(len(left), len(right)) <= 4096:
+        return np.asarray(np.convolve(left, right))
+    size = 1 << (len(left) + len(right) - 1).bit_length()
+    both = np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size)
+    return np.maximum(both[: len(left) + len(right) - 1], 0.0)
+
+
+def _trimmed(first: int, pmf: FloatArray) -> Noise:
+    """Without the outer mass that no answer here depends on."""
+    below, above = np.cumsum(pmf), np.cumsum(pmf[::-1])[::-1]
+    keep = np.flatnonzero((below > OUTER_MASS / 2) & (above > OUTER_MASS / 2))
+    kept = pmf[keep[0] : keep[-1] + 1]
+    return Noise(first + int(keep[0]), kept / kept.sum())

@@ -1,0 +1,253 @@
+"""What an analyst sees of a table: released values, the law through which they were seen, and nothing else.
+
+`observe(release, …)` finds the right values and the right law for a table: the measured block where one shows the table,
+the sum of a block's cells (with the law of the sum) for a margin, the least-squares table with its covariance where
+several blocks overlap. Shown tables that were clipped or rounded are never analysed: their law is another, and the
+measured values are in the release. A law that is withheld is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import Axis
+from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Kernel, Withheld
+from dalenius.core.release import Block, Release, Table
+from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.inference import simulation
+from dalenius.inference.channel import Channel, Kernelled, Repeated, Shifted
+from dalenius.inference.grid import GridLikelihood
+from dalenius.inference.likelihood import CountLikelihood, Moments
+from dalenius.inference.noise import Noise
+
+ADJUSTED = (
+    "The shown table was adjusted ({names}); the measured values, which are unbiased, were analysed instead."
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Observed:
+    """Counts seen cell by cell through a channel. `values` has the shape of the table (and an axis of releases)."""
+
+    axes: tuple[Axis, ...]
+    values: IntArray
+    channel: Channel
+    possible: NDArray[np.bool_]
+    total: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels on each axis."""
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        return tuple(axis.name for axis in self.axes)
+
+    @cached_property
+    def likelihood(self) -> CountLikelihood:
+        """Likelihood of the cells that are not structural zeros."""
+        return CountLikelihood(self.channel, self.values[self.possible])
+
+    @cached_property
+    def guess(self) -> FloatArray:
+        """Unbiased values; negative ones are not hidden."""
+        return np.where(self.possible, self.channel.centre(self.values), 0.0)
+
+    def variance(self, mean: FloatArray) -> FloatArray:
+        """Noise variance of each guess."""
+        return np.where(self.possible, self.channel.variance(mean), 0.0)
+
+    def moments(self, mean: FloatArray) -> Moments:
+        """Log-likelihood, score and posterior variance of each cell; zero for structural zeros."""
+        inner = self.likelihood(mean[self.possible])
+        full = [np.zeros(self.shape) for _ in range(3)]
+        for target, source in zip(full, (inner.log_likelihood, inner.residual, inner.variance), strict=True):
+            target[self.possible] = source
+        return Moments(*full)
+
+    @cached_property
+    def saturated(self) -> tuple[FloatArray, float]:
+        """Cell-by-cell maximum-likelihood means, and the log-likelihood of the whole table."""
+        mean, best = self.likelihood.saturated
+        full = np.zeros(self.shape)
+        full[self.possible] = mean
+        return full, float(best.sum())
+
+    def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> IntArray:
+        """Whole new measurements of new counts: tables on the first axis."""
+        counts = simulation.counts(mean, replicates, rng, self.total)
+        seen = self.channel.send(counts, rng)
+        seen[:, ~self.possible] = 0
+        return seen
+
+    def many(self, values: IntArray) -> "Many":
+        """The likelihood of many tables of such values at once."""
+        return Many(self, values)
+
+    def with_total(self, total: int | None) -> "Observed":
+        """The same values, where the exact total of the counts is public."""
+        return self if total is None else replace(self, total=total)
+
+
+class Many:
+    """Moments of many simulated tables; by interpolation where each cell was released once."""
+
+    def __init__(self, seen: Observed, values: IntArray) -> None:
+        self._possible = seen.possible
+        self._shape = (len(values), *seen.shape)
+        self._direct: CountLikelihood | None = None
+        self._grid: GridLikelihood | None = None
+        if isinstance(seen.channel, Repeated):
+            self._direct = CountLikelihood(seen.channel, values.reshape(-1, values.shape[-1]))
+        else:
+            self._grid = GridLikelihood(seen.channel, values)
+
+    def __call__(self, mean: FloatArray, select: IntArray) -> Moments:
+        """Moments of the selected tables."""
+        if self._grid is not None:
+            found = self._grid(mean, select)
+        else:
+            assert self._direct is not None
+            cells = np.arange(prod(self._shape)).reshape(self._shape)[select].reshape(-1)
+            found = self._direct.at_cells(cells, mean.reshape(-1)).reshaped(mean.shape)
+        if self._possible.all():
+            return found
+        return Moments(
+            found.log_likelihood * self._possible,
+            found.residual * self._possible,
+            found.variance * self._possible,
+        )
+
+    @property
+    def saturated(self) -> FloatArray:
+        """Largest log-likelihood of each table, cell by cell."""
+        source = self._grid if self._grid is not None else self._direct
+        assert source is not None
+        best = source.saturated[1].reshape(self._shape) * self._possible
+        return np.asarray(best.reshape(len(best), -1).sum(1))
+
+
+def from_values(
+    values: Sequence[object] | IntArray,
+    law: Additive | Kernel | Noise,
+    *,
+    axes: Sequence[str] = (),
+    total: int | None = None,
+) -> Observed:
+    """Released values with their law, without a release document: for quick analyses and simulations."""
+    array = np.asarray(values)
+    if not np.issubdtype(array.dtype, np.integer):
+        if not np.all(array == np.rint(array)):
+            raise ParameterError("Released counts are whole numbers; received fractions.")
+        array = array.astype(np.int64)
+    names = list(axes) or [chr(ord("A") + k) for k in range(array.ndim)]
+    if len(names) != array.ndim:
+        raise ParameterError(f"The table has {array.ndim} axes; received {len(names)} names.")
+    made = tuple(
+        Axis(variable=name, labels=tuple(str(i + 1) for i in range(width)))
+        for name, width in zip(names, array.shape, strict=True)
+    )
+    channel: Channel
+    if isinstance(law, Noise):
+        channel = Shifted(law)
+    else:
+        channel = Kernelled(law) if isinstance(law, Kernel) else Shifted(Noise.of(law))
+    return Observed(
+        axes=made,
+        values=array.astype(np.int64),
+        channel=channel,
+        possible=np.ones(array.shape, bool),
+        total=total,
+    )
+
+
+def of_block(block: Block, names: Sequence[str]) -> Observed:
+    """A measured block, or its margin over some of its axes."""
+    law = block.law
+    axes = block.space.axes
+    keep = [k for k, axis in enumerate(axes) if axis.name in names]
+    over = tuple(k for k in range(len(axes)) if k not in keep)
+    values = block.values.reshape(block.space.shape)
+    possible = np.ones(values.size, dtype=bool)
+    possible[list(block.space.structural_indices)] = False
+    terms = (
+        possible.reshape(values.shape).sum(axis=over) if over else possible.reshape(values.shape).astype(int)
+    )
+    kept = tuple(axes[k] for k in keep)
+    if isinstance(law, Kernel):
+        if over:
+            raise Unsupported(
+                "A margin of values seen through a kernel has no simple law; analyse the whole table."
+            )
+        return Observed(axes=kept, values=values, channel=Kernelled(law), possible=terms > 0)
+    if not isinstance(law, Additive):
+        raise refusal(law)
+    if law.step != 1:
+        raise Unsupported("This analysis is for counts; the values of this block are totals on a grid.")
+    widths = np.unique(terms[terms > 0])
+    if len(widths) > 1:
+        raise Unsupported(
+            "Structural zeros leave the cells of this margin with sums of different lengths; analyse the full table."
+        )
+    noise = Noise.of(law).times(int(widths[0])) if len(widths) and widths[0] > 1 else Noise.of(law)
+    summed = np.asarray(values.sum(axis=over) if over else values, dtype=np.int64)
+    return Observed(axes=kept, values=summed, channel=Shifted(noise), possible=np.asarray(terms > 0))
+
+
+def find_table(release: Release, names: Sequence[str]) -> Table:
+    """The shown table to be analysed: the first, or the smallest that has all the named axes."""
+    if not names:
+        return release.table
+    fitting = [t for t in release.tables if set(names) <= {a.name for a in t.space.axes}]
+    if not fitting:
+        known = sorted({a.name for t in release.tables for a in t.space.axes})
+        unknown = [n for n in names if n not in known]
+        if unknown:
+            raise UnknownName.among("axis", unknown[0], known)
+        raise Unsupported(
+            f"No released table has the axes {', '.join(names)} together.", received=list(names)
+        )
+    return min(fitting, key=lambda t: t.space.size)
+
+
+def reorder(seen: Observed, names: Sequence[str]) -> Observed:
+    """The same table with its axes in the order in which they were asked for."""
+    if not names or tuple(names) == seen.names:
+        return seen
+    order = [seen.names.index(name) for name in names]
+    rest = list(range(len(order), seen.values.ndim))
+    return replace(
+        seen,
+        axes=tuple(seen.axes[k] for k in order),
+        values=np.transpose(seen.values, [*order, *rest]),
+        possible=np.transpose(seen.possible, order),
+    )
+
+
+def adjusted_note(release: Release) -> tuple[str, ...]:
+    """What a reader must know if the shown tables are not the measured ones."""
+    names = [str(a.get("name", "adjusted")) for a in release.adjustments]
+    if not names and all(t.is_unbiased for t in release.tables):
+        return ()
+    return (ADJUSTED.format(names=", ".join(names) or "clipped or rounded"),)
+
+
+def refusal(law: object) -> Unsupported:
+    """Why a law cannot be used."""
+    if isinstance(law, Withheld):
+        return Unsupported(
+            f"The law of this release is withheld ({law.reason}), so no valid interval or test exists for it.",
+            law="withheld",
+        )
+    if isinstance(law, Joint):
+        return Unsupported(
+            "This block is a transform of several noisy arrays; analyse a shown table instead."
+        )
+    return Unsupported("The law of this block is not one that inference knows.")

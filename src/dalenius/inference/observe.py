@@ -1,0 +1,92 @@
+"""From a release document to what can be analysed: the one entrance of every function that takes a release."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dalenius.core.law import Additive, Joint, Kernel, Withheld
+from dalenius.core.release import Block, Release, Table
+from dalenius.errors import Unsupported
+from dalenius.inference.channel import Repeated
+from dalenius.inference.joint import JointObserved, of_joint
+from dalenius.inference.observation import Observed, adjusted_note, find_table, of_block, refusal, reorder
+
+Seen = Observed | JointObserved
+Source = Release | Seen | Sequence[Release]
+
+
+def observe(source: Source, *names: str, total: int | None = None) -> Seen:
+    """The table over the named axes (the first shown table if none are named), as an analyst may use it.
+
+    `source` is a release, several releases of the same table (independent measurements of the same counts), or
+    something already observed. `total` is the exact total where it is public.
+    """
+    if isinstance(source, Observed | JointObserved):
+        return _named(source, names).with_total(total)
+    if isinstance(source, Release):
+        return _single(source, names).with_total(total)
+    return _several(source, names).with_total(total)
+
+
+def _named(seen: Seen, names: Sequence[str]) -> Seen:
+    if isinstance(seen, Observed) and names:
+        return reorder(seen, names)
+    return seen
+
+
+def _single(release: Release, names: Sequence[str]) -> Seen:
+    withheld = [law for law in (release.law, *(b.law for b in release.blocks)) if isinstance(law, Withheld)]
+    if withheld:
+        raise refusal(withheld[0])
+    table = find_table(release, names)
+    if table.measure != "count":
+        raise Unsupported(f"This analysis is for counts; the table shows {table.measure!r}.")
+    wanted = tuple(names) or tuple(axis.name for axis in table.space.axes)
+    note = adjusted_note(release)
+    block = _exact_block(release, table, wanted)
+    if block is not None:
+        seen = reorder(of_block(block, wanted), wanted)
+        return replace(seen, notes=note)
+    if isinstance(release.law, Joint):
+        joint = of_joint(release, table, wanted)
+        return replace(joint, notes=note + joint.notes)
+    raise refusal(release.law)
+
+
+def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Block | None:
+    """The block whose law alone decides: the only one that has these axes, or the one that shows the table."""
+    usable = [
+        b
+        for b in release.blocks
+        if isinstance(b.law, Additive | Kernel) and set(names) <= {a.name for a in b.space.axes}
+    ]
+    if isinstance(release.law, Joint):
+        # With overlapping blocks a single one would waste the others: only a lone block decides alone.
+        return usable[0] if len(release.blocks) == 1 and usable else None
+    same = [b for b in usable if b.name == table.name]
+    return (same or sorted(usable, key=lambda b: b.space.size) or [None])[0]
+
+
+def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
+    """Independent releases of the same table: each cell is seen several times."""
+    parts = [_single(release, names) for release in releases]
+    if not parts:
+        raise Unsupported("There is no release to analyse.")
+    first = parts[0]
+    single = [p for p in parts if isinstance(p, Observed)]
+    if len(single) < len(parts):
+        raise Unsupported("Only releases with a law for each cell can be combined cell by cell.")
+    for other in single[1:]:
+        if [a.labels for a in other.axes] != [a.labels for a in first.axes] or other.names != first.names:
+            raise Unsupported(
+                "The releases show different tables; only releases of the same cells are combined."
+            )
+    if len(single) == 1:
+        return single[0]
+    return replace(
+        single[0],
+        values=np.stack([p.values for p in single], axis=-1),
+        channel=Repeated(tuple(p.channel for p in single)),
+        notes=tuple(dict.fromkeys(n for p in single for n in p.notes)),
+    )
