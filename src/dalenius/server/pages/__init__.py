@@ -1,0 +1,1 @@
+"""The web pages: HTML routes over the same services that the HTTP interface uses."""

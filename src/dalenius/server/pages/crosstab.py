@@ -1,0 +1,322 @@
+"""A released table laid out in rows, columns and wafers, every number with its margin of error.
+
+Works on released values and public laws alone. Totals are published margins, or sums of independent cells whose
+variances add; where neither is valid, no total is shown.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import isnan, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import Axis
+from dalenius.core.law import Additive, FloatArray
+from dalenius.core.release import Release, Table
+from dalenius.errors import RequestError
+
+SHOWS = ("value", "row", "column", "total")
+CARE, UNRELIABLE = "care", "unreliable"
+CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number as shown: value, half-width of its interval, and how far to trust it."""
+
+    value: float | None
+    half: float | None = None
+    mark: str = ""
+    is_total: bool = False
+    is_structural: bool = False
+    is_percent: bool = False
+
+    @property
+    def lower(self) -> float | None:
+        """Lower end; a count is never negative, so its interval is cut at zero."""
+        return None if self.value is None or self.half is None else max(self.value - self.half, 0.0)
+
+    @property
+    def upper(self) -> float | None:
+        """Upper end."""
+        return None if self.value is None or self.half is None else max(self.value + self.half, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row of a sheet: its labels (a label spans the rows below that share it) and its cells."""
+
+    labels: tuple[tuple[str, int], ...]
+    cells: tuple[Cell, ...]
+    is_total: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """The rows and columns of one wafer."""
+
+    title: tuple[tuple[str, str], ...]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crosstab:
+    """A whole table: column headings, then one sheet a wafer."""
+
+    row_axes: tuple[Axis, ...]
+    column_axes: tuple[Axis, ...]
+    wafer_axes: tuple[Axis, ...]
+    heads: tuple[tuple[tuple[str, int], ...], ...]
+    sheets: tuple[Sheet, ...]
+    has_totals: bool
+    show: str
+    confidence: float
+    marks: frozenset[str]
+
+    @property
+    def width(self) -> int:
+        """Number of value columns, the total included."""
+        return len(self.sheets[0].lines[0].cells) if self.sheets and self.sheets[0].lines else 1
+
+
+def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:
+    """Half the width of each cell's interval: exact from the law of one block, otherwise normal at its variance."""
+    block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
+    if block is not None and isinstance(block.law, Additive) and table.is_unbiased:
+        half = np.full(table.values.shape, block.law.half_width(confidence) * float(block.law.step))
+        half[list(table.space.structural_indices)] = 0.0
+        return half
+    factor = NormalDist().inv_cdf(0.5 + confidence / 2)
+    widths: FloatArray = factor * table.std_error
+    return widths
+
+
+def reliability(value: float, error: float) -> str:
+    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3.
+
+    >>> reliability(100, 10), reliability(100, 20), reliability(100, 50), reliability(-3, 2), reliability(0, 0)
+    ('', 'care', 'unreliable', 'unreliable', '')
+    """
+    if error == 0:
+        return ""
+    if value <= 0 or isnan(error) or error > UNRELIABLE_ABOVE * value:
+        return UNRELIABLE
+    return CARE if error > CARE_ABOVE * value else ""
+
+
+class _Part:
+    """A table as an array over named axes."""
+
+    def __init__(self, release: Release, table: Table, confidence: float) -> None:
+        self.names = [axis.name for axis in table.space.axes]
+        shape = table.shape
+        self.values = table.values.reshape(shape)
+        self.variance = table.variance.reshape(shape)
+        self.halves = half_widths(release, table, confidence).reshape(shape)
+        structural = np.zeros(table.space.size, dtype=bool)
+        structural[list(table.space.structural_indices)] = True
+        self.structural = structural.reshape(shape)
+
+    def at(self, position: dict[str, int]) -> tuple[float, float, float, bool]:
+        """Value, variance, half-width and whether it is a structural zero."""
+        index = tuple(position[name] for name in self.names)
+        return (
+            float(self.values[index]),
+            float(self.variance[index]),
+            float(self.halves[index]),
+            bool(self.structural[index]),
+        )
+
+
+def lay_out(
+    release: Release,
+    table: Table,
+    *,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    wafers: Sequence[str] = (),
+    show: str = "value",
+    totals: bool = True,
+    confidence: float = 0.95,
+) -> Crosstab:
+    """Lay a released table out; axes that are named nowhere join the rows (the last of several joins the columns)."""
+    axes = {axis.name: axis for axis in table.space.axes}
+    placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, wafers)]
+    used = {axis.name for group in placed for axis in group}
+    rest = [axis for name, axis in axes.items() if name not in used]
+    if rest and not placed[1] and (placed[0] or len(rest) > 1):
+        placed[1] = [rest.pop()]
+    placed[0] += rest
+    row_axes, column_axes, wafer_axes = placed
+    builder = _Builder(release, table, row_axes, column_axes, wafer_axes, show, totals, confidence)
+    return builder.crosstab()
+
+
+class _Builder:
+    def __init__(
+        self,
+        release: Release,
+        table: Table,
+        rows: list[Axis],
+        columns: list[Axis],
+        wafers: list[Axis],
+        show: str,
+        totals: bool,
+        confidence: float,
+    ) -> None:
+        self.release, self.table, self.confidence = release, table, confidence
+        self.rows, self.columns, self.wafers = rows, columns, wafers
+        self.show = show if show in SHOWS else "value"
+        self.full = _Part(release, table, confidence)
+        self.margins: dict[frozenset[str], _Part | None] = {}
+        self.is_plain = not release.is_joint and table.is_unbiased
+        self.row_total = totals and bool(rows) and self._margin(columns, wafers) is not None
+        self.column_total = totals and bool(columns) and self._margin(rows, wafers) is not None
+
+    def _margin(self, *kept: list[Axis]) -> _Part | None:
+        names = [axis.name for group in kept for axis in group]
+        key = frozenset(names)
+        if key == set(self.full.names):
+            return self.full
+        if key not in self.margins:
+            self.margins[key] = self._find(names)
+        return self.margins[key]
+
+    def _find(self, names: list[str]) -> _Part | None:
+        if self.table.measure == "mean":
+            return None
+        try:
+            return _Part(self.release, self.release.margin(*names), self.confidence)
+        except RequestError:
+            return None
+
+    def crosstab(self) -> Crosstab:
+        sheets = []
+        for wafer in _positions(self.wafers):
+            title = tuple((axis.name, axis.labels[wafer[axis.name]]) for axis in self.wafers)
+            sheets.append(Sheet(title=title, lines=tuple(self._lines(wafer))))
+        marks = frozenset(cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark)
+        return Crosstab(
+            row_axes=tuple(self.rows),
+            column_axes=tuple(self.columns),
+            wafer_axes=tuple(self.wafers),
+            heads=_heads(self.columns),
+            sheets=tuple(sheets),
+            has_totals=self.column_total,
+            show=self.show,
+            confidence=self.confidence,
+            marks=marks,
+        )
+
+    def _lines(self, wafer: dict[str, int]) -> Iterator[Line]:
+        spans = _spans(self.rows)
+        for number, row in enumerate(_positions(self.rows)):
+            labels = tuple(
+                (axis.labels[row[axis.name]], span)
+                for axis, span in zip(self.rows, spans, strict=True)
+                if number % span == 0
+            )
+            yield Line(labels=labels, cells=tuple(self._cells(wafer, row, is_total=False)))
+        if self.row_total:
+            yield Line(labels=(), cells=tuple(self._cells(wafer, {}, is_total=True)), is_total=True)
+
+    def _cells(self, wafer: dict[str, int], row: dict[str, int], *, is_total: bool) -> Iterator[Cell]:
+        kept = [] if is_total else self.rows
+        for column in _positions(self.columns):
+            yield self._cell(self._margin(kept, self.columns, self.wafers), wafer, row, column, is_total)
+        if self.column_total:
+            yield self._cell(self._margin(kept, self.wafers), wafer, row, {}, True)
+
+    def _cell(
+        self, part: _Part | None, wafer: dict[str, int], row: dict[str, int], column: dict[str, int], is_total: bool
+    ) -> Cell:
+        if part is None:
+            return Cell(value=None, is_total=is_total)
+        value, variance, half, is_structural = part.at(wafer | row | column)
+        if is_structural:
+            return Cell(value=None, is_total=is_total, is_structural=True)
+        mark = reliability(value, sqrt(variance)) if self.table.measure == "count" else ""
+        if self.show == "value":
+            return Cell(value=value, half=None if isnan(half) else half, mark=mark, is_total=is_total)
+        whole = self._whole(wafer, row, column)
+        share, error = _share(value, variance, whole) if whole else (None, None)
+        if share is not None and not self.is_plain:
+            error = None
+        factor = NormalDist().inv_cdf(0.5 + self.confidence / 2)
+        return Cell(
+            value=share,
+            half=None if error is None else factor * error,
+            mark=mark,
+            is_total=is_total,
+            is_percent=True,
+        )
+
+    def _whole(self, wafer: dict[str, int], row: dict[str, int], column: dict[str, int]) -> tuple[float, float] | None:
+        kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[self.show]
+        part = self._margin(kept, self.wafers)
+        if part is None:
+            return None
+        value, variance, _, _ = part.at(wafer | row | column)
+        return value, variance
+
+
+def _share(value: float, variance: float, whole: tuple[float, float]) -> tuple[float | None, float | None]:
+    """A part of a sum that contains it, and its standard error by linearisation; nothing if the sum is too vague.
+
+    The part and the rest carry independent noise, so cov(part, sum) = var(part).
+    """
+    total, total_variance = whole
+    if total <= 0 or total < 3 * sqrt(total_variance):
+        return None, None
+    share = value / total
+    spread = max(variance * (1 - 2 * share) + share**2 * total_variance, 0.0)
+    return share, sqrt(spread) / total
+
+
+def _positions(axes: Sequence[Axis]) -> Iterator[dict[str, int]]:
+    names = [axis.name for axis in axes]
+    for index in product(*(range(len(axis)) for axis in axes)):
+        yield dict(zip(names, index, strict=True))
+
+
+def _spans(axes: Sequence[Axis]) -> list[int]:
+    """Over how many lines a label of each axis stands."""
+    spans = []
+    width = 1
+    for axis in reversed(axes):
+        spans.append(width)
+        width *= len(axis)
+    return spans[::-1]
+
+
+def _heads(axes: Sequence[Axis]) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """Column headings, one line an axis, each label with the number of columns below it."""
+    heads: list[tuple[tuple[str, int], ...]] = []
+    repeat = 1
+    for axis, span in zip(axes, _spans(axes), strict=True):
+        heads.append(tuple((label, span) for _ in range(repeat) for label in axis.labels))
+        repeat *= len(axis)
+    return tuple(heads)
+
+
+def flat(crosstab: Crosstab) -> list[dict[str, Any]]:
+    """The cells that are not totals, with their labels: what charts draw."""
+    columns = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
+    found = []
+    for sheet in crosstab.sheets:
+        rows = product(*(axis.labels for axis in crosstab.row_axes))
+        lines = [line for line in sheet.lines if not line.is_total]
+        for labels, line in zip(rows, lines, strict=True):
+            for column, cell in zip(columns, line.cells, strict=False):
+                found.append(
+                    {
+                        "wafer": " · ".join(label for _, label in sheet.title),
+                        "row": " · ".join(labels),
+                        "column": column,
+                        "cell": cell,
+                    }
+                )
+    return found

@@ -1,0 +1,80 @@
+"""Numbers, amounts and times as a reader of each language writes them."""
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import isfinite
+
+_GROUP = {"en": (",", "."), "de": (".", ",")}
+MINUS = "\u2212"
+_THIN = "\u202f"
+
+
+def number(value: object, language: str = "en", digits: int | None = None) -> str:
+    """A number with grouped thousands; whole numbers without decimals unless `digits` says otherwise.
+
+    >>> number(1234567.0), number(-1234.56, "de", 1), number(None)
+    ('1,234,567', '−1.234,6', '–')
+    """
+    if value is None or not isfinite(float(value)):  # type: ignore[arg-type]
+        return "–"
+    amount = float(value)  # type: ignore[arg-type]
+    if digits is None:
+        digits = 0 if amount.is_integer() or abs(amount) >= 1000 else 1 if abs(amount) >= 10 else 2
+    text = f"{abs(amount):,.{digits}f}"
+    group, point = _GROUP.get(language, _GROUP["en"])
+    text = text.replace(",", "\x00").replace(".", point).replace("\x00", group)
+    return (MINUS if amount < 0 and text.strip("0.,") else "") + text
+
+
+def percent(value: float, language: str = "en", digits: int = 1) -> str:
+    """A share of one as a percentage.
+
+    >>> [percent(0.1234).split(), percent(0.5, "de", 0).split()]
+    [['12.3', '%'], ['50', '%']]
+    """
+    return f"{number(value * 100, language, digits)}{_THIN}%"
+
+
+def amount(value: object, language: str = "en", digits: int = 3) -> str:
+    """A privacy amount for readers: a few significant digits; the exact value is in the documents.
+
+    >>> amount("0.0125"), amount("1/3", "de"), amount(None), amount("0")
+    ('0.0125', '0,333', '–', '0')
+    """
+    if value is None or value == "":
+        return "–"
+    exact = Fraction(str(value))
+    text = f"{float(exact):.{digits}g}"
+    if "e" in text:
+        mantissa, _, power = text.partition("e")
+        text = f"{mantissa}\u202f×\u202f10^{int(power)}"
+    return text.replace(".", _GROUP.get(language, _GROUP["en"])[1])
+
+
+def moment(value: object, language: str = "en") -> str:
+    """A time, given as seconds or as ISO text, to the minute and in UTC.
+
+    >>> moment(0.0), moment("2026-03-01T10:05:00Z", "de")
+    ('1 Jan 1970, 00:00 UTC', '1. März 2026, 10:05 UTC')
+    """
+    if value in (None, ""):
+        return "–"
+    if isinstance(value, int | float):
+        when = datetime.fromtimestamp(value, UTC)
+    else:
+        try:
+            when = datetime.fromisoformat(str(value))
+        except ValueError:
+            return str(value)
+    month = _MONTHS.get(language, _MONTHS["en"])[when.month - 1]
+    day = f"{when.day}." if language == "de" else str(when.day)
+    return f"{day} {month} {when.year}, {when:%H:%M} UTC"
+
+
+_MONTHS = {
+    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+    "de": (
+        "Januar", "Februar", "März", "April", "Mai", "Juni",
+        "Juli", "August", "September", "Oktober", "November", "Dezember",
+    ),
+}  # fmt: skip
