@@ -1,0 +1,149 @@
+"""The exponential mechanism for any integer table of losses: P(x) proportional to exp(-rate * loss(x)), |x| <= limit.
+
+Guarantee
+    (epsilon, delta), exact for every table: epsilon is the largest difference of two losses that a move of the cell can swap,
+    times the rate; delta is the mass of the values that become impossible. Every smaller move is examined too, because a
+    table need not grow with |x|.
+Requires
+    Non-negative integer losses for x = -limit, …, limit, below 2^16 each.
+Noise
+    `of(rate, losses)` takes the table. It is carried as one integer, sixteen bits for each entry, so that the law is rebuilt
+    from exact numbers.
+Evidence
+    Proved by enumeration of the table; repeated exactly by `dalenius.audit.exact`.
+References
+    McSherry & Talwar (2007); Rinott et al. (2018), Theorem 4.2, corrected for the total mass of impossible outputs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, log
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core import finite_noise
+from dalenius.core.budget import Budget
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import rational
+from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError
+
+__all__ = ["CustomUtility"]
+
+_WORD = 16
+_MOST_LIMIT = 1000
+
+
+@dataclass(frozen=True)
+class CustomUtility:
+    """P(x) proportional to exp(-rate * loss(x)); `packed` holds the losses from -limit to limit."""
+
+    rate: Fraction
+    limit: int
+    packed: int
+    name: ClassVar[str] = "custom_utility"
+    evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("McSherry & Talwar (2007)",))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", rational(self.rate, "rate"))
+        object.__setattr__(self, "limit", int(self.limit))
+        object.__setattr__(self, "packed", int(self.packed))
+        if not 0 < self.rate <= 10**6:
+            raise ParameterError(f"rate must be positive and at most 1000000; received {self.rate}.")
+        if not 1 <= self.limit <= _MOST_LIMIT:
+            raise ParameterError(f"limit must lie between 1 and {_MOST_LIMIT}; received {self.limit}.")
+        if not 0 <= self.packed < 1 << (_WORD * (2 * self.limit + 1)):
+            raise ParameterError("packed does not hold one loss below 2^16 for each value.")
+
+    @classmethod
+    def of(cls, rate: object, losses: Sequence[int]) -> "CustomUtility":
+        """From losses for x = -limit, …, limit."""
+        if len(losses) % 2 == 0 or any(not 0 <= u < 1 << _WORD for u in losses):
+            raise ParameterError("Give an odd number of integer losses, each from 0 to 65535.")
+        packed = sum(int(u) << (_WORD * i) for i, u in enumerate(losses))
+        return cls(rate=rational(rate, "rate"), limit=len(losses) // 2, packed=packed)
+
+    @cached_property
+    def losses(self) -> tuple[int, ...]:
+        """Losses from -limit to limit."""
+        mask = (1 << _WORD) - 1
+        return tuple((self.packed >> (_WORD * i)) & mask for i in range(2 * self.limit + 1))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether noise and its negative have the same law."""
+        return self.losses == self.losses[::-1]
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction | int]:
+        """Rate, limit and the packed table."""
+        return {"rate": self.rate, "limit": self.limit, "packed": self.packed}
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """-limit to limit."""
+        return (-self.limit, self.limit)
+
+    def _pmf(self) -> tuple[FloatArray, FloatArray]:
+        x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
+        least = min(self.losses)
+        weight = np.exp(-float(self.rate) * (np.array(self.losses, dtype=np.float64) - least))
+        return x, weight / weight.sum()
+
+    @property
+    def mean(self) -> float:
+        """Zero for a symmetric table."""
+        x, p = self._pmf()
+        return float((x * p).sum())
+
+    @property
+    def variance(self) -> float:
+        """Summed."""
+        x, p = self._pmf()
+        return float((x * x * p).sum()) - self.mean**2
+
+    def weights(self, bits: int) -> WeightTable:
+        """exp(-rate * loss), relative to the smallest loss."""
+        least = min(self.losses)
+        keys = [least - u for u in self.losses]
+        return finite_noise.exponential_weights(self.rate, keys, -self.limit, bits)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """From the table; -inf beyond the limit."""
+        _, p = self._pmf()
+        index = np.asarray(k, dtype=np.int64) + self.limit
+        inside = np.log(p)[np.clip(index, 0, len(p) - 1)]
+        return np.where((index < 0) | (index >= len(p)), -np.inf, inside)
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """Losses are multiples of the rate."""
+        return self.rate, lambda x: -self.losses[x + self.limit]
+
+    def largest_loss(self, size: int) -> Fraction:
+        """Over all outputs that both neighbours can give."""
+        return finite_noise.largest_finite_loss(self, abs(size))
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """The exact pair over all moves up to the largest; the exact curve for symmetric tables and unit moves."""
+        return finite_noise.profile(self, sensitivity, relation, self.evidence, is_log_concave=False)
+
+    @classmethod
+    def family(cls, size: Fraction, budget: Budget) -> "CustomUtility":
+        """Absolute error as the loss: the member that a caller without a table gets."""
+        if budget.delta is None:
+            raise ParameterError("Noise on a finite range needs a budget with delta.", name="delta")
+        limit = max(1, ceil(-log(float(budget.delta)) / float(size)) + 1)
+        if limit > _MOST_LIMIT:
+            raise ParameterError(f"This budget needs a range of {limit}; at most {_MOST_LIMIT} is served.")
+        return cls.of(size, [abs(x) for x in range(-limit, limit + 1)])
+
+    @classmethod
+    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """epsilon / l1."""
+        return () if budget.epsilon is None or not sensitivity.l1 else (budget.epsilon / sensitivity.l1,)

@@ -1,0 +1,164 @@
+"""Maximum-entropy noise under a range and a variance cap.
+
+Guarantee
+    As for truncated normal noise: the exact largest finite loss, the exact mass of impossible outputs, the exact curve.
+Requires
+    A cap below the variance of the uniform law on the range, limit (limit + 1) / 3; above it the cap does not bind.
+Noise
+    Of all laws on |x| <= limit with mean zero and variance at most the cap, the one of largest entropy: P(x) proportional
+    to exp(-multiplier x^2), with the Lagrange multiplier that meets the cap. The multiplier is the smallest multiple of
+    2^-40 whose variance does not exceed the cap, found and checked in exact arithmetic.
+Evidence
+    Proved; repeated exactly by `dalenius.audit.exact`.
+References
+    Marley & Leaver (2011); Andersson, Jansson & Kraft (2015); Rinott et al. (2018), 5.3; Cover & Thomas (2006), chapter 12.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import log
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core import additive, finite_noise
+from dalenius.core.budget import Budget
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import exp_enclosure, rational
+from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, TooLarge
+
+__all__ = ["MaxEntropy"]
+
+_GRID = 1 << 40
+_BITS = 160
+
+
+@dataclass(frozen=True)
+class MaxEntropy:
+    """The most random law on |x| <= limit whose variance is at most the cap."""
+
+    cap: Fraction
+    limit: int
+    name: ClassVar[str] = "max_entropy"
+    is_symmetric: ClassVar[bool] = True
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cap", rational(self.cap, "cap"))
+        object.__setattr__(self, "limit", int(self.limit))
+        if self.limit < 1:
+            raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
+        if self.limit > finite_noise.MOST_LIMIT:
+            raise TooLarge(f"limit must be at most {finite_noise.MOST_LIMIT}; received {self.limit}.")
+        if not Fraction(1, 10**6) <= self.cap < Fraction(self.limit * (self.limit + 1), 3):
+            raise ParameterError(
+                f"the variance cap must lie between 0.000001 and the variance of the uniform law on the range,"
+                f" {self.limit * (self.limit + 1) / 3:.6g}; received {float(self.cap):.6g}."
+            )
+
+    @property
+    def multiplier(self) -> Fraction:
+        """The Lagrange multiplier of the variance, rounded up so that the cap holds."""
+        return _multiplier(self.cap, self.limit)
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction | int]:
+        """Cap and limit; they determine the multiplier."""
+        return {"cap": self.cap, "limit": self.limit}
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """-limit to limit."""
+        return (-self.limit, self.limit)
+
+    @property
+    def mean(self) -> float:
+        """Zero."""
+        return 0.0
+
+    def _pmf(self) -> tuple[FloatArray, FloatArray]:
+        x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
+        weight = np.exp(-float(self.multiplier) * x * x)
+        return x, weight / weight.sum()
+
+    @property
+    def variance(self) -> float:
+        """At most the cap."""
+        x, p = self._pmf()
+        return float((x * x * p).sum())
+
+    @property
+    def entropy(self) -> float:
+        """In nats."""
+        _, p = self._pmf()
+        kept = p[p > 0]
+        return float(-(kept * np.log(kept)).sum())
+
+    def weights(self, bits: int) -> WeightTable:
+        """exp(-multiplier x^2)."""
+        keys = [-x * x for x in range(-self.limit, self.limit + 1)]
+        return finite_noise.exponential_weights(self.multiplier, keys, -self.limit, bits)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """-multiplier k^2 - log of the total weight; -inf beyond the limit."""
+        x, _ = self._pmf()
+        total = log(float(np.exp(-float(self.multiplier) * x * x).sum()))
+        z = np.asarray(k, dtype=np.int64).astype(np.float64)
+        return np.where(np.abs(z) > self.limit, -np.inf, -float(self.multiplier) * z * z - total)
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """Losses are multiples of the multiplier."""
+        return self.multiplier, lambda x: -x * x
+
+    def largest_loss(self, size: int) -> Fraction:
+        """multiplier * (2 limit s - s^2)."""
+        s = min(abs(size), self.limit)
+        return self.multiplier * (2 * self.limit * s - s * s)
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """The exact pair, and the exact curve where the moves are listed."""
+        return finite_noise.profile(self, sensitivity, relation, self.evidence, is_log_concave=True)
+
+    @classmethod
+    def family(cls, size: Fraction, budget: Budget) -> "MaxEntropy":
+        """The size is 1 / cap; the limit is six standard deviations and more, as delta asks."""
+        if budget.delta is None:
+            raise ParameterError("Noise on a finite range needs a budget with delta.", name="delta")
+        reach = max(-2 * log(float(budget.delta) / 8) / float(size), 1.0) ** 0.5
+        return cls(cap=1 / size, limit=max(2, int(reach) + 2))
+
+    @classmethod
+    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """About the Gaussian of the same (epsilon, delta)."""
+        if budget.epsilon is None or budget.delta is None or not sensitivity.l2_squared:
+            return ()
+        need = 2 * log(1.25 / float(budget.delta)) / float(budget.epsilon) ** 2
+        return [additive.nice(1 / Fraction(need * float(sensitivity.l2_squared) * f)) for f in (2.0, 1.0)]
+
+
+@lru_cache(maxsize=256)
+def _multiplier(cap: Fraction, limit: int) -> Fraction:
+    """The smallest multiple of the grid at which the variance is certainly at most the cap."""
+    low, high = 0, 1
+    while not _is_within(Fraction(high, _GRID), cap, limit):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _is_within(Fraction(middle, _GRID), cap, limit) else (middle, high)
+    return Fraction(high, _GRID)
+
+
+def _is_within(multiplier: Fraction, cap: Fraction, limit: int) -> bool:
+    """Whether sum (x^2 - cap) w(x) <= 0, judged on the safe side by enclosures."""
+    total = -cap * exp_enclosure(Fraction(0), _BITS)[0]
+    for x in range(1, limit + 1):
+        lower, upper = exp_enclosure(-multiplier * x * x, _BITS)
+        gap = x * x - cap
+        total += 2 * gap * (upper if gap > 0 else lower)
+    return total <= 0

@@ -1,0 +1,172 @@
+"""Truncated discretised normal noise: P(x) proportional to exp(-rate x^2) on |x| <= limit.
+
+Guarantee
+    (epsilon, delta) with epsilon = rate * (2 limit s - s^2) for a cell that moves by s (the largest finite loss) and delta
+    the mass of the last s values, both exact; the whole curve delta(epsilon) is exact where the moves are listed.
+Requires
+    Integer answers; the moves of the cells, or their norms.
+Noise
+    Never farther than `limit` from the truth. `of_paper(epsilon, limit)` is the exponential mechanism with squared-error
+    utility of the frequency-table paper, rate = epsilon / (2 limit + 1); `of_variance(sigma_squared, limit)` has
+    rate = 1 / (2 sigma_squared), and is judged by its exact curve.
+Evidence
+    Proved; repeated exactly by `dalenius.audit.exact`.
+References
+    Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2 (5.3), whose utility sensitivity 2m+1 is loose: 2m-1 suffices.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core import additive, finite_noise
+from dalenius.core.budget import Budget
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import rational
+from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, TooLarge
+
+__all__ = ["TruncatedNormal"]
+
+_ONE_CELL = Sensitivity.of_patterns(((1,),))
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    """P(x) proportional to exp(-rate x^2) on |x| <= limit."""
+
+    rate: Fraction
+    limit: int
+    name: ClassVar[str] = "truncated_normal"
+    is_symmetric: ClassVar[bool] = True
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", rational(self.rate, "rate"))
+        object.__setattr__(self, "limit", int(self.limit))
+        if not 0 < self.rate <= 10**6:
+            raise ParameterError(f"rate must be positive and at most 1000000; received {self.rate}.")
+        if self.limit < 1:
+            raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
+        if self.limit > finite_noise.MOST_LIMIT:
+            raise TooLarge(f"limit must be at most {finite_noise.MOST_LIMIT}; received {self.limit}.")
+
+    @classmethod
+    def of_paper(cls, epsilon: object, limit: int) -> "TruncatedNormal":
+        """The paper's calibration: rate = epsilon / (2 limit + 1)."""
+        return cls(rate=rational(epsilon, "epsilon") / (2 * limit + 1), limit=limit)
+
+    @classmethod
+    def of_variance(cls, sigma_squared: object, limit: int) -> "TruncatedNormal":
+        """By the variance of the normal law that is cut: rate = 1 / (2 sigma_squared)."""
+        return cls(rate=1 / (2 * rational(sigma_squared, "sigma_squared")), limit=limit)
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction | int]:
+        """Rate and limit."""
+        return {"rate": self.rate, "limit": self.limit}
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """-limit to limit."""
+        return (-self.limit, self.limit)
+
+    @property
+    def mean(self) -> float:
+        """Zero."""
+        return 0.0
+
+    def _floats(self) -> tuple[FloatArray, FloatArray]:
+        x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
+        weight = np.exp(-float(self.rate) * x * x)
+        return x, weight / weight.sum()
+
+    @property
+    def variance(self) -> float:
+        """Summed."""
+        x, p = self._floats()
+        return float((x * x * p).sum())
+
+    def weights(self, bits: int) -> WeightTable:
+        """exp(-rate x^2), as many as there are."""
+        keys = [-x * x for x in range(-self.limit, self.limit + 1)]
+        return finite_noise.exponential_weights(self.rate, keys, -self.limit, bits)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """-rate k^2 - log of the total weight; -inf beyond the limit."""
+        x, _ = self._floats()
+        total = log(float(np.exp(-float(self.rate) * x * x).sum()))
+        z = np.asarray(k, dtype=np.int64).astype(np.float64)
+        return np.where(np.abs(z) > self.limit, -np.inf, -float(self.rate) * z * z - total)
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """Losses are multiples of the rate."""
+        return self.rate, lambda x: -x * x
+
+    def largest_loss(self, size: int) -> Fraction:
+        """rate * (2 limit s - s^2), at most rate * limit^2."""
+        s = min(abs(size), self.limit)
+        return self.rate * (2 * self.limit * s - s * s)
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """The exact pair, and the exact curve where the moves are listed."""
+        return finite_noise.profile(self, sensitivity, relation, self.evidence, is_log_concave=True)
+
+    @classmethod
+    def family(cls, size: Fraction, budget: Budget) -> "TruncatedNormal":
+        """The size is the rate; the limit is the shortest that keeps one moved cell within the budget's delta."""
+        return cls.tailored(size, budget, _ONE_CELL)
+
+    @classmethod
+    def tailored(cls, size: Fraction, budget: Budget, sensitivity: Sensitivity) -> "TruncatedNormal":
+        """The shortest limit whose mass of impossible outputs is within half of the budget's delta.
+
+        The other half is left for losses above epsilon near the ends of the range.
+        """
+        if budget.delta is None:
+            raise ParameterError("Truncated noise needs a budget with delta.", name="delta")
+        moves = additive.moves(sensitivity)
+        largest = max((max(m, default=1) for m in moves), default=1)
+        cells = max(sensitivity.l0, 1)
+        limit = max(
+            int(sqrt(max(-log(float(budget.delta) / cells) / float(size), 0.0))) + 2 * largest, largest
+        )
+
+        def fits(m: int) -> bool:
+            member = cls(rate=size, limit=m)
+            kept = min(_kept(member, move) for move in moves)
+            assert budget.delta is not None
+            return 1 - kept <= budget.delta / 2
+
+        while not fits(limit):
+            limit *= 2
+        low = largest - 1 if largest > 1 else 0
+        while limit - low > 1:
+            middle = (low + limit) // 2
+            low, limit = (low, middle) if fits(middle) else (middle, limit)
+        return cls(rate=size, limit=limit)
+
+    @classmethod
+    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """Rates at which the largest finite loss of the worst move is about epsilon."""
+        if budget.epsilon is None or budget.delta is None or not sensitivity.l1:
+            return ()
+        need = log(2 * max(sensitivity.l0, 1) / float(budget.delta))
+        rate = float(budget.epsilon / sensitivity.l1) ** 2 / (4 * need)
+        return [additive.nice(Fraction(rate * f)) for f in (0.5, 1.0, 1.5)]
+
+
+def _kept(law: TruncatedNormal, move: Sequence[int]) -> Fraction:
+    kept = Fraction(1)
+    for size in move:
+        kept *= 1 - finite_noise.impossible(law, size)
+    return kept
