@@ -81,10 +81,14 @@ def test_every_extension_has_a_public_object_a_test_and_no_siblings(package: str
     for name in registry.names(package):
         assert registry.get(package, name) is not None
         path = ROOT / package / f"{name}.py"
-        siblings = {f"dalenius.{package}.{other}" for other in registry.names(package)} - {f"dalenius.{package}.{name}"}
+        siblings = {f"dalenius.{package}.{other}" for other in registry.names(package)} - {
+            f"dalenius.{package}.{name}"
+        }
         assert not imports(path) & siblings, f"{path} imports a sibling"
         tests = list((REPOSITORY / "tests" / package).glob(f"test_{name}*.py"))
-        tests += [t for t in (REPOSITORY / "tests").rglob("*.py") if f"dalenius.{package}.{name}" in t.read_text()]
+        tests += [
+            t for t in (REPOSITORY / "tests").rglob("*.py") if f"dalenius.{package}.{name}" in t.read_text()
+        ]
         assert tests, f"nothing tests {package}/{name}.py"
 
 
@@ -100,7 +104,9 @@ def test_help_is_fast_because_slow_packages_stay_out() -> None:
 
 def test_every_error_has_a_stable_code() -> None:
     errors = importlib.import_module("dalenius.errors")
-    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.DaleniusError)]
+    classes = [
+        c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.DaleniusError)
+    ]
     codes = [c.code for c in classes]
     assert len(set(codes)) == len(codes)
     for error in classes:

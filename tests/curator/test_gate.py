@@ -95,7 +95,9 @@ def test_a_plan_that_understates_itself_is_stopped_before_the_step() -> None:
 def test_an_error_below_the_gate_says_one_thing_only() -> None:
     plan = Listed((noisy(),), cost(noisy()))
     with pytest.raises(AfterCharge) as caught:
-        gate.run(plan, Watched(source("a1"), [], True), NEIGHBOURS, cost(noisy()), RecordedRandomness(1), entry="e")
+        gate.run(
+            plan, Watched(source("a1"), [], True), NEIGHBOURS, cost(noisy()), RecordedRandomness(1), entry="e"
+        )
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
     assert "17" not in str(caught.value) and caught.value.message == AfterCharge("x").message
 

@@ -43,7 +43,9 @@ epsilon = 1
 def rows() -> list[str]:
     lines = ["grade,branch,gender"]
     for i in range(200):
-        lines.append(f"{('junior', 'senior', 'chief')[i % 7 % 3]},{('north', 'south')[i % 2]},{('female', 'male', '')[i % 3]}")
+        lines.append(
+            f"{('junior', 'senior', 'chief')[i % 7 % 3]},{('north', 'south')[i % 2]},{('female', 'male', '')[i % 3]}"
+        )
     return lines
 
 

@@ -20,6 +20,8 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.curator.magnitudes import plan_mean, plan_total
+from dalenius.curator.strategies import plan_margins
 from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.spec.canonical import canonical
@@ -45,6 +47,29 @@ class Planner:
         form = canonical(request, self.domain)
         query = TableQuery(space=form.space, where=form.filters)
         self._check(request, query)
+
+        def choose(sensitivity: Sensitivity, part: Budget) -> Mechanism:
+            return self.choose(request.privacy.mechanism, sensitivity, part, definition)
+
+        of, margins = request.table.of, request.margins(self.domain)
+        if of is not None:
+            if margins is not None:
+                raise Unsupported("Margins are planned for counts; ask for totals and means table by table.")
+            planner = plan_total if request.table.measure == "total" else plan_mean
+            return planner(self.domain, query, of, budget, definition, choose)
+        if margins is not None or request.privacy.strategy is not None:
+            return plan_margins(
+                self.domain,
+                query.space,
+                margins if margins is not None else (tuple(axis.name for axis in query.space.axes),),
+                query.where,
+                budget,
+                definition,
+                weights=[float(w) for w in request.table.weights] or None,
+                objective="maximum" if request.table.objective == "maximum" else "weighted",
+                strategy=request.privacy.strategy,
+                mechanism=request.privacy.mechanism,
+            )
         return self._table(request, query, budget, definition)
 
     def definition(self, budget: Budget) -> Definition:
