@@ -26,7 +26,7 @@ from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota, open_account
 from dalenius.curator.planner import Planner
 from dalenius.engines.duckdb import DuckDBSource
-from dalenius.errors import DataChanged, NotRegistered
+from dalenius.errors import AfterCharge, DataChanged, NotRegistered
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
@@ -228,6 +228,7 @@ class Curator:
         form: Canonical,
         stage: Stage,
     ) -> Release:
+        stamp = self._stamp()
         passage = gate.run(
             plan,
             self.source,
@@ -237,6 +238,9 @@ class Curator:
             entry=reservation.entry,
             stage=stage,
         )
+        if self._stamp() != stamp:
+            # The file moved under the measurement: what was read is not what was registered.
+            raise AfterCharge(reservation.entry)
         definition = self.planner.definition(plan.budget)
         provenance = Provenance(
             dataset=self.domain.name,

@@ -1,0 +1,99 @@
+"""The release document as a schema: what an outside reader may rely on.
+
+`publish/to_json.py` writes it; this model describes and checks it.
+"""
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AxisEntry(_Part):
+    """A classification: its variable and its labels in order."""
+
+    name: str
+    variable: str
+    labels: tuple[str, ...]
+    level: str = ""
+
+
+class SpaceEntry(_Part):
+    """All cells, the last axis running fastest; structural zeros by position on each axis."""
+
+    axes: tuple[AxisEntry, ...]
+    structural_zeros: tuple[tuple[int, ...], ...]
+
+
+class LawEntry(BaseModel):
+    """The public law of the noise: additive, kernel, joint or withheld, with its parameters."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    kind: Literal["additive", "kernel", "joint", "withheld"]
+
+
+class BlockEntry(_Part):
+    """What was measured: signed integers on the measured grid, never edited."""
+
+    name: str
+    role: str
+    space: SpaceEntry
+    values: tuple[int, ...]
+    law: LawEntry
+    parameters: dict[str, Any]
+
+
+class TableEntry(_Part):
+    """What is shown, in the unit of the data; one number for variance means that all cells share it."""
+
+    name: str
+    measure: str
+    is_unbiased: bool
+    space: SpaceEntry
+    values: tuple[float | None, ...]
+    variance: float | None | tuple[float | None, ...] = Field(description="null where it is withheld")
+
+
+class ProvenanceEntry(_Part):
+    """Where it comes from and what is promised; nothing about the file."""
+
+    dataset: str
+    population: str
+    version: str
+    definition: str
+    budget: dict[str, str]
+    neighbours: dict[str, Any]
+    cost: dict[str, Any]
+    mechanism: str
+    strategy: str
+    evidence: dict[str, Any]
+    software: str
+    request: dict[str, Any]
+    digest: str = Field(description="SHA-256 of the canonical request")
+    ledger_entry: str
+    ledger_head: str
+    guarantee: str
+    warnings: tuple[str, ...]
+    is_tainted: bool = Field(description="made with recorded randomness: not private")
+
+
+class ReleaseDocument(_Part):
+    """A whole release document."""
+
+    format: Literal["dalenius-release/1"]
+    status: Literal["draft", "embargoed", "published", "withdrawn"]
+    provenance: ProvenanceEntry
+    law: LawEntry
+    blocks: tuple[BlockEntry, ...]
+    tables: tuple[TableEntry, ...]
+    adjustments: tuple[dict[str, Any], ...]
+
+
+def schema_text() -> str:
+    """The JSON Schema as it is published."""
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **ReleaseDocument.model_json_schema()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

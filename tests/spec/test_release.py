@@ -1,0 +1,38 @@
+"""The published schema of releases is current, and real releases satisfy it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator.curator import Curator
+from dalenius.publish.to_json import to_json
+from dalenius.spec.release import ReleaseDocument, schema_text
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "schemas" / "release.schema.json"
+
+
+def test_the_published_schema_is_current() -> None:
+    assert SCHEMA.read_text() == schema_text(), "write docs/reference/schemas/release.schema.json anew"
+
+
+def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
+    dataset = {
+        "dataset": {"name": "d", "population": "p", "public": True},
+        "variables": {"a": {"categories": ["x", "y"]}, "b": {"categories": ["u", "v"]}, "n": {"bounds": [0, 9], "step": 1}},
+        "structural_zeros": [{"a": "x", "b": "u"}],
+    }
+    data = {"a": ["x", "y", "y"], "b": ["v", "v", "u"], "n": [1, 2, 3]}
+    requests = [
+        {"table": {"rows": ["a"], "columns": ["b"]}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
+        {"table": {"rows": ["a", "b"], "margins": "all"}, "privacy": {"definition": "zero_concentrated", "rho": "0.1"}},
+        {"table": {"rows": ["a"], "measure": "mean", "of": "n"}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
+    ]
+    rng = RecordedRandomness(1)
+    with Curator.open(dataset, ledger=tmp_path / "l.sqlite", data=data, rng=rng) as curator:
+        curator.register()
+        for request in requests:
+            document = ReleaseDocument.model_validate(json.loads(to_json(curator.release(request))))
+            for table in document.tables:
+                assert len(table.values) == int(np.prod([len(a.labels) for a in table.space.axes]))
