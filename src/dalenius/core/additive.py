@@ -14,7 +14,6 @@ from itertools import product as cartesian
 
 from dalenius.core import conversions, loss
 from dalenius.core.evidence import Evidence
-from dalenius.core.exact import exp_enclosure, round_up
 from dalenius.core.law import IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile, Shift
@@ -23,7 +22,6 @@ from dalenius.core.wide_sampling import falling
 from dalenius.errors import TooLarge
 
 _MOST_MOVES = 64
-_GRID = 10**20
 
 
 def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> WeightTable:
@@ -45,17 +43,6 @@ def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
         return ((),)
     whole, rest = divmod(-(-sensitivity.l1 // 1), largest)
     return ((largest,) * min(whole, sensitivity.l0) + ((rest,) if rest and whole < sensitivity.l0 else ()),)
-
-
-@lru_cache(maxsize=4096)
-def laplace_rho(rate: Fraction, shift: int) -> Fraction:
-    """rate * (s - 2 b (1 - b**s) / (1 - b**2)), b = exp(-rate), rounded up: tight for one cell moved by s."""
-    bits = 128 + 4 * (rate.denominator // rate.numerator + 1).bit_length()
-    one = 1 << bits
-    base = exp_enclosure(-rate, bits)[0]
-    power = exp_enclosure(-rate * shift, bits)[1]
-    saved = Fraction(2 * base * (one - power), one * one - base * base)
-    return round_up(rate * (shift - saved), _GRID)
 
 
 def nice(x: Fraction) -> Fraction:

@@ -15,7 +15,7 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 
-PRECISION_BITS = 14
+PRECISION_BITS = 13
 _LARGEST = Fraction(10**6)
 
 

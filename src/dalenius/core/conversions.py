@@ -1,15 +1,20 @@
 """Conversions between privacy statements, tight where a tight one is known; every result is rounded up.
 
-References: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020), Proposition 7 and Lemma 9.
+References: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020), Proposition 7 and Lemma 9; Dong, Roth & Su (2022) for
+Gaussian privacy; Harrison & Manurangsi (2026) for Laplace noise.
 """
 
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, log
+from math import exp, expm1, log
 
-from dalenius.core.exact import exp_lower, exp_upper, log_upper, round_up
+from dalenius.core.budget import Cost
+from dalenius.core.exact import exp_enclosure, exp_lower, exp_upper, log_upper, round_up
+from dalenius.core.neighbours import Relation
+from dalenius.errors import Unsupported
 
 _GRID = 10**15
+_FLOAT_SLACK = 1e-11
 
 
 @lru_cache(maxsize=4096)
@@ -17,6 +22,26 @@ def pure_to_rho(epsilon: Fraction) -> Fraction:
     """rho of an epsilon-DP step: epsilon * tanh(epsilon / 2), which randomised response attains."""
     shrink = exp_lower(-epsilon)
     return round_up(epsilon * (1 - shrink) / (1 + shrink), _GRID)
+
+
+def laplace_to_rho(epsilon: Fraction) -> Fraction:
+    """rho of continuous Laplace noise of scale (sensitivity / epsilon): epsilon - 1 + exp(-epsilon), tight."""
+    return round_up(epsilon - 1 + exp_upper(-epsilon, 128), _GRID)
+
+
+@lru_cache(maxsize=4096)
+def discrete_laplace_to_rho(rate: Fraction, shift: int) -> Fraction:
+    """rho of one cell with discrete Laplace noise, moved by an integer s, tight.
+
+    rate * (s - 2 b (1 - b**s) / (1 - b**2)) with b = exp(-rate). It is convex in s and zero at zero, so a vector's cells add up
+    to no more than one cell moved by the whole l1 distance.
+    """
+    bits = 128 + 4 * (rate.denominator // rate.numerator + 1).bit_length()
+    one = 1 << bits
+    base = exp_enclosure(-rate, bits)[0]
+    power = exp_enclosure(-rate * shift, bits)[1]
+    saved = Fraction(2 * base * (one - power), one * one - base * base)
+    return round_up(rate * (shift - saved), 10**20)
 
 
 def pure_to_delta(epsilon: Fraction, at: Fraction) -> Fraction:
@@ -72,3 +97,56 @@ def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 def epsilon_to_odds(epsilon: float) -> float:
     """Largest factor by which a release can change anybody's odds about one unit."""
     return exp(epsilon)
+
+
+def pure_to_gaussian(epsilon: Fraction) -> float:
+    """mu of the Gaussian privacy that an epsilon-DP step has: 2 Phi^-1(e^epsilon / (1 + e^epsilon)), tight, rounded up."""
+    from scipy.special import expit, ndtri
+
+    # The small side of the odds is inverted, where floats are accurate.
+    return float(-2 * ndtri(expit(-float(epsilon)))) * (1 + _FLOAT_SLACK)
+
+
+def gaussian_to_delta(mu: float, epsilon: float) -> float:
+    """delta(epsilon) of a mu-Gaussian-private step, rounded up.
+
+    Only for steps with a proof of Gaussian privacy, such as continuous Gaussian noise or a pure step; a zero-concentrated
+    statement alone does not give one.
+    """
+    from scipy.special import log_ndtr
+
+    first, second = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    # The difference of the two terms carries the rounding of the larger one.
+    return float(min(exp(first) * (-expm1(min(second - first, 0.0)) + _FLOAT_SLACK), 1.0))
+
+
+def pure_of_group(epsilon: Fraction, size: int) -> Fraction:
+    """epsilon for a group of units."""
+    return size * epsilon
+
+
+def approximate_of_group(epsilon: Fraction, delta: Fraction, size: int) -> tuple[Fraction, Fraction]:
+    """(epsilon, delta) for a group of k units: k epsilon, and delta (1 + e^epsilon + … + e^((k - 1) epsilon))."""
+    growth = sum((exp_upper(i * epsilon) for i in range(size)), Fraction(0))
+    return size * epsilon, min(Fraction(1), delta * growth)
+
+
+def rho_of_group(rho: Fraction, size: int) -> Fraction:
+    """rho for a group of k units: k^2 rho."""
+    return size * size * rho
+
+
+def to_replace(cost: Cost) -> Cost:
+    """A cost under add-remove, restated under replace: one replacement is one removal and one addition.
+
+    epsilon doubles and rho is multiplied by four; with a failure probability the triangle inequality behind the factor four does
+    not hold as it stands, so such a cost is refused.
+    """
+    if cost.relation is Relation.REPLACE:
+        return cost
+    if cost.delta:
+        raise Unsupported(
+            "A cost with a failure probability is not restated under replace; state the step under replace instead."
+        )
+    pure = None if cost.epsilon is None else 2 * cost.epsilon
+    return Cost(relation=Relation.REPLACE, rho=4 * cost.rho, epsilon=pure)

@@ -1,5 +1,6 @@
 """Discrete Gaussian weights, losses and draws at any width, in integers."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import isqrt
 
@@ -66,25 +67,52 @@ def coarse_loss(sigma_squared: Fraction, size: int) -> LossDistribution:
     unit = size * width / sigma_squared
     offset = -(-size * size // (2 * sigma_squared * unit))
     masses = [0] * (2 * count)
-    for i in range(count):
-        masses[count + i] = _range_mass(sigma_squared, i * width, width)
-        # The mirrored range holds -(i + 1) width, …, -i width - 1.
-        masses[count - 1 - i] = _range_mass(sigma_squared, i * width + 1, width)
+    for i, (right, left) in enumerate(_range_masses(sigma_squared, width, count)):
+        masses[count + i] = right
+        masses[count - 1 - i] = left
     beyond = 2 * _tail_mass(sigma_squared, count * width)
     bounded = tuple(-(-m * scale // total) for m in masses)
     # masses[j] lies at x = (j - count) width, so its loss is offset - (j - count), largest for the smallest x.
     return LossDistribution(unit, offset - count + 1, bounded[::-1], min(-(-beyond * scale // total), scale))
 
 
-def _range_mass(sigma_squared: Fraction, start: int, width: int) -> int:
-    """Upper bound of the sum of 2**BITS w(x) over start <= x < start + width, start >= 0."""
-    first = exp_enclosure(-Fraction(start * start) / (2 * sigma_squared), BITS)[1]
-    decay = Fraction(2 * start + 1) / (2 * sigma_squared)
-    fine = BITS + 128
-    high = exp_enclosure(-decay, fine)[1]
-    low = exp_enclosure(-decay * width, fine)[0]
-    one = 1 << fine
-    return min(-(-first * (one - low) // (one - high)), first * width)
+def _range_masses(sigma_squared: Fraction, width: int, count: int) -> Iterator[tuple[int, int]]:
+    """Upper bounds of the sums of 2**BITS w(x) over [i width, (i + 1) width), and over the mirror of (i width, (i + 1) width]."""
+    work = BITS + 160
+    one = 1 << work
+    starts = [_Walk(sigma_squared, width, shift, work) for shift in (0, 1)]
+    for _ in range(count):
+        pair = [-(-walk.bound(width, one) >> (work - BITS)) for walk in starts]
+        for walk in starts:
+            walk.step()
+        yield pair[0], pair[1]
+
+
+class _Walk:
+    """w(x), and exp(-(2 x + 1) / (2 s2)), at x = shift, shift + width, …; upper enclosures, and lower ones of the decay's power."""
+
+    def __init__(self, s2: Fraction, width: int, shift: int, work: int) -> None:
+        self._work = work
+        self._weight = exp_enclosure(-Fraction(shift * shift) / (2 * s2), work)[1]
+        # w(x + width) = w(x) exp(-(2 x width + width^2) / (2 s2)).
+        self._ratio = exp_enclosure(-Fraction(2 * shift * width + width * width) / (2 * s2), work)[1]
+        self._ratio_step = exp_enclosure(-Fraction(width * width) / s2, work)[1]
+        self._decay = exp_enclosure(-Fraction(2 * shift + 1) / (2 * s2), work)[1]
+        self._decay_step = exp_enclosure(-Fraction(width) / s2, work)[1]
+        self._power = exp_enclosure(-Fraction((2 * shift + 1) * width) / (2 * s2), work)[0]
+        self._power_step = exp_enclosure(-Fraction(width * width) / s2, work)[0]
+
+    def bound(self, width: int, one: int) -> int:
+        """The weight here, times the geometric sum that the next weights stay below."""
+        return min(-(-self._weight * (one - self._power) // (one - self._decay)), self._weight * width)
+
+    def step(self) -> None:
+        """On to the next range."""
+        work = self._work
+        self._weight = -(-self._weight * self._ratio >> work)
+        self._ratio = -(-self._ratio * self._ratio_step >> work)
+        self._decay = -(-self._decay * self._decay_step >> work)
+        self._power = self._power * self._power_step >> work
 
 
 def _tail_mass(sigma_squared: Fraction, start: int) -> int:

@@ -8,6 +8,7 @@ statement derived here is at least the truth.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import gcd
@@ -19,6 +20,7 @@ from dalenius.errors import TooLarge
 
 BITS = 112
 MOST_ATOMS = 1 << 14
+_LONG = 1500
 _NEGLIGIBLE = 1 << (BITS - 92)
 
 
@@ -136,17 +138,29 @@ def _aligned(left: LossDistribution, right: LossDistribution) -> tuple[LossDistr
 
 
 def _convolved(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """Exact convolution by one multiplication of large integers, then rounded up to the scale."""
+    """Exact convolution by one multiplication of long numbers, then rounded up to the scale."""
     if not left or not right:
         return ()
-    width = (2 * (BITS + 1) + min(len(left), len(right)).bit_length()) // 8 + 1
-    a = int.from_bytes(b"".join(m.to_bytes(width, "little") for m in left), "little")
-    b = a if left is right else int.from_bytes(b"".join(m.to_bytes(width, "little") for m in right), "little")
     count = len(left) + len(right) - 1
-    product = (a * b).to_bytes(width * (count + 1), "little")
-    return tuple(
-        -(-int.from_bytes(product[i * width : (i + 1) * width], "little") >> BITS) for i in range(count)
-    )
+    if min(len(left), len(right)) < _LONG:
+        width = (2 * (BITS + 1) + min(len(left), len(right)).bit_length()) // 8 + 1
+        a = int.from_bytes(b"".join(m.to_bytes(width, "little") for m in left), "little")
+        b = (
+            a
+            if left is right
+            else int.from_bytes(b"".join(m.to_bytes(width, "little") for m in right), "little")
+        )
+        product = (a * b).to_bytes(width * (count + 1), "little")
+        sums = (int.from_bytes(product[i * width : (i + 1) * width], "little") for i in range(count))
+    else:
+        # The decimal module multiplies very long numbers by a number-theoretic transform: exact, and faster.
+        width = 2 * len(str(2 << BITS)) + len(str(count))
+        context = Context(prec=width * (count + 2), Emax=MAX_EMAX, Emin=MIN_EMIN)
+        x = Decimal("".join(str(m).zfill(width) for m in left))
+        y = x if left is right else Decimal("".join(str(m).zfill(width) for m in right))
+        digits = format(context.multiply(x, y), "f").zfill(width * count)
+        sums = (int(digits[i * width : (i + 1) * width]) for i in range(count))
+    return tuple(-(-s >> BITS) for s in sums)
 
 
 def of_shift(law: IntegerLaw, size: int) -> LossDistribution:

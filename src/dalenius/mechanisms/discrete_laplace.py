@@ -23,6 +23,7 @@ import numpy as np
 
 from dalenius.core import additive
 from dalenius.core.budget import Budget
+from dalenius.core.conversions import discrete_laplace_to_rho
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.exact import rational
 from dalenius.core.law import FloatArray, IntArray, WeightTable
@@ -121,7 +122,7 @@ class DiscreteLaplace:
         """Pure, zero-concentrated, and the exact curve where the moves are listed."""
         rho = max(
             (
-                sum((additive.laplace_rho(self.rate, s) for s in p), Fraction(0))
+                sum((discrete_laplace_to_rho(self.rate, s) for s in p), Fraction(0))
                 for p in additive.moves(sensitivity)
             ),
             default=Fraction(0),
