@@ -10,6 +10,11 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from struct import pack
 
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
 
 def row_key(secret: bytes, person: str, codes: Sequence[int]) -> tuple[bytes, tuple[int, ...]]:
     """Sort key of one row within its person."""
@@ -30,3 +35,21 @@ def kept(secret: bytes, person: str, rows: Iterable[tuple[int, Sequence[int]]], 
         return [position for position, _ in numbered]
     ordered = sorted(numbered, key=lambda row: row_key(secret, person, row[1]))
     return sorted(position for position, _ in ordered[:most])
+
+
+def kept_rows(
+    secret: bytes, columns: Sequence[IntArray], owner: IntArray, people: Sequence[str], most: int
+) -> IntArray:
+    """Positions that count, of whole coded columns whose rows belong to `people[owner]` (nobody for -1)."""
+    keep: NDArray[np.bool_] = owner >= 0
+    sizes = np.bincount(owner[keep], minlength=len(people) + 1)
+    is_over = sizes > most
+    rows = np.flatnonzero(is_over[owner] & keep)
+    rows = rows[np.argsort(owner[rows], kind="stable")]
+    keep[rows] = False
+    matrix = np.stack([column[rows] for column in columns], axis=1).tolist()
+    starts = np.flatnonzero(np.diff(owner[rows], prepend=-2)).tolist()
+    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+        mine = zip(rows[start:stop].tolist(), matrix[start:stop], strict=True)
+        keep[kept(secret, people[int(owner[rows[start]])], mine, most)] = True
+    return np.flatnonzero(keep)

@@ -1,0 +1,146 @@
+"""Arrow arrays and tables, as the engines that fetch through Arrow need them: coded, numbered, digested."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.coding import canonical_text
+from dalenius.core.columns import Column, Factored, IntegerMap, code_distinct, code_floats, code_integers
+from dalenius.core.domain import Variable
+from dalenius.core.law import IntArray
+from dalenius.errors import RequestError
+
+
+def code_array(variable: Variable, array: Any) -> Column:
+    """Codes of a raw column, by the fastest road that equals the scalar reader."""
+    fast = _fast(variable, array)
+    if fast is None:
+        return code_by_dictionary(variable, array)
+    if not array.null_count:
+        return fast
+    codes = fast.expand() if isinstance(fast, Factored) else fast
+    codes[nulls(array)] = code_distinct(variable, [None])[0]
+    return codes
+
+
+def _fast(variable: Variable, array: Any) -> Column | None:
+    """Vectorised codes of the values that are not NULL; None where there is no fast road."""
+    import pyarrow as pa
+
+    is_integer = pa.types.is_signed_integer(array.type)
+    if not (is_integer or pa.types.is_float64(array.type)):
+        return None
+    numbers = array.fill_null(0).to_numpy(zero_copy_only=False) if array.null_count else array.to_numpy()
+    if variable.is_numeric:
+        if is_integer:
+            return code_integers(variable.bounds, numbers.astype(np.int64, copy=False))
+        return code_floats(variable, numbers)
+    found = IntegerMap.of(variable.categories) if is_integer else None
+    return found.take(numbers) if found is not None else None
+
+
+def code_by_dictionary(variable: Variable, array: Any) -> Factored:
+    """Codes of any column: each distinct value of the batch is read once."""
+    places, distinct = _distinct(array)
+    return Factored(places, code_distinct(variable, distinct))
+
+
+def code_matched(variable: Variable, array: Any, is_missing: Any = None) -> Factored:
+    """Codes of a column that the database matched with the declared texts: NULL where it found none.
+
+    `is_missing` tells the NULLs of the file from texts that were not declared; without it the two follow one rule.
+    """
+    import pyarrow as pa
+
+    codes = code_distinct(variable, [*array.dictionary.to_pylist(), None, "\0not declared"])
+    last = len(codes) - 1
+    places = array.indices
+    if places.null_count:
+        # The two places behind the declared texts may not fit into 8 or 16 bits.
+        places = (places if last < 2**8 else places.cast(pa.int64())).fill_null(last)
+    numbers = places.to_numpy()
+    if is_missing is not None and array.indices.null_count:
+        numbers = np.where(is_missing.to_numpy(zero_copy_only=False), last - 1, numbers)
+    return Factored(numbers, codes)
+
+
+def owners(array: Any, people: dict[str, int]) -> IntArray:
+    """Number of each row's person, new persons being added to `people`; -1 for rows without one."""
+    places, distinct = _distinct(array)
+    numbers = []
+    for value in distinct:
+        text = canonical_text(value)
+        numbers.append(-1 if text is None else people.setdefault(text, len(people)))
+    found: IntArray = np.asarray(numbers, dtype=np.int64)[places]
+    return found
+
+
+def _distinct(array: Any) -> tuple[Any, list[object]]:
+    """Places in a list of distinct values whose last entry is None."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode(null_encoding="encode")
+    distinct = [*array.dictionary.to_pylist(), None]
+    indices = array.indices
+    # A dictionary of 128 values fills its 8-bit indices: the place of NULL needs a wider type.
+    if indices.null_count:
+        indices = indices.cast(pa.int64()).fill_null(len(distinct) - 1)
+    return indices.to_numpy(), distinct
+
+
+def nulls(array: Any) -> Any:
+    """Which values are NULL."""
+    return array.is_null().to_numpy(zero_copy_only=False)
+
+
+def arrow_table(data: Any) -> Any:
+    """An Arrow table from whatever table a caller has in memory."""
+    import pyarrow as pa
+
+    try:
+        if isinstance(data, pa.Table):
+            return data
+        if isinstance(data, Mapping):
+            return pa.table({str(name): list(column) for name, column in data.items()})
+        if isinstance(data, list | tuple):
+            return pa.Table.from_pylist(list(data))
+        if hasattr(data, "to_arrow"):
+            return data.to_arrow()
+        if type(data).__module__.startswith("pandas"):
+            return pa.Table.from_pandas(data, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise RequestError("The columns hold mixed types; give each column one type.") from None
+    raise RequestError(
+        "Data must be a path, a mapping of columns, a list of rows, or a pandas, polars or Arrow table;"
+        f" received {type(data).__name__}."
+    )
+
+
+def digest_column(digest: Any, name: str, column: Any) -> None:
+    """Feed a column's content to a digest, whatever its chunks and paddings are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    digest.update(f"column {len(name)} {name} {column.type} {len(column)}\n".encode())
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    digest.update(np.packbits(nulls(array)).tobytes())
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        filled = array.fill_null("").cast(pa.large_string())
+        digest.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).tobytes())
+        _, offsets, content = filled.buffers()
+        ends = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
+        if content is not None and len(ends):
+            digest.update(memoryview(content)[int(ends[0]) : int(ends[-1])])
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        digest.update(array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(False).tobytes())
+    else:
+        for value in array.to_pylist():
+            content = repr(value).encode("utf-8", "surrogateescape")
+            digest.update(len(content).to_bytes(8, "little") + content)

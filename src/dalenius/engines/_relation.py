@@ -1,0 +1,76 @@
+"""What stands after FROM: a file or a frame made known to a DuckDB connection."""
+
+import csv
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from dalenius.engines._arrow import arrow_table
+from dalenius.errors import DocumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A readable table: its SQL, the files behind it, or the Arrow table in memory."""
+
+    sql: str
+    files: tuple[Path, ...] = ()
+    frame: Any = None
+
+
+def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> Relation:
+    """Make data known to a connection. Files are told apart by their suffix; anything else is read as CSV."""
+    if not isinstance(data, str | Path):
+        frame = arrow_table(data)
+        connection.register("microdata", frame)
+        return Relation("microdata", frame=frame)
+    found = [str(data)] if Path(data).is_file() else sorted(glob(str(data)))
+    files = tuple(Path(name) for name in found if Path(name).is_file())
+    if not files:
+        raise DocumentError(f"There is no data file {str(data)!r}.", received=str(data))
+    suffix = files[0].suffix.lower()
+    names = "[" + ", ".join(text(str(name)) for name in files) + "]"
+    if suffix in (".parquet", ".pq"):
+        return Relation(f"read_parquet({names})", files)
+    if suffix in (".duckdb", ".db"):
+        connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
+        return Relation(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
+    return Relation(_csv(files, names, "\t" if suffix == ".tsv" else delimiter), files)
+
+
+def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
+    """Every column is text and nothing is sniffed: a type guess would let one row change how all others are read."""
+    headers = []
+    for path in files:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            headers.append(next(csv.reader(stream, delimiter=delimiter), []))
+    header = headers[0]
+    if not header or len({name.lower() for name in header}) != len(header):
+        raise DocumentError("A CSV file must begin with a header of distinct column names.")
+    if any(other != header for other in headers):
+        raise DocumentError("The CSV files of one data set must have the same header.")
+    columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
+    return (
+        f"read_csv({names}, auto_detect = false, header = true, delim = {text(delimiter)}, quote = '\"',"
+        " escape = '\"', nullstr = '', null_padding = true, ignore_errors = true, parallel = false,"
+        f" columns = {{{columns}}})"
+    )
+
+
+def _only_table(connection: Any) -> str:
+    rows = connection.sql("SELECT table_name FROM duckdb_tables() WHERE database_name = 'microdata'")
+    names = [str(row[0]) for row in rows.fetchall()]
+    if len(names) != 1:
+        raise DocumentError(f"Say which table of the DuckDB file is meant: {', '.join(sorted(names))}.")
+    return names[0]
+
+
+def name_of(name: str) -> str:
+    """A quoted identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(content: str) -> str:
+    """A quoted literal."""
+    return "'" + content.replace("'", "''") + "'"

@@ -1,0 +1,154 @@
+"""Hypothesis strategies for domains, raw rows and table queries, odd values included."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.query import Aggregate, Filter, TableQuery
+
+LABELS = ("a", "b", "1", "2", "-3", "true", "0.5", "é", "x y", "drop it", "")
+STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 100), Fraction(3), Fraction(1, 3), Fraction(1000))
+
+ODD_TEXTS = (
+    "",
+    " ",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "1e400",
+    "-1e-400",
+    "0x10",
+    "1_000",
+    "12abc",
+    "é",
+    "٣",
+    "1.0",
+)
+FLOATS = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.floats(min_value=-300, max_value=300),
+    st.integers(-600, 600).map(lambda n: n / 2),
+    st.integers(-30000, 30000).map(lambda n: n / 100),
+)
+INTEGERS = st.one_of(st.integers(-400, 400), st.integers(-(2**63), 2**63 - 1))
+TEXTS = st.one_of(
+    st.sampled_from(LABELS + ODD_TEXTS),
+    st.integers(-400, 400).map(str),
+    st.decimals(min_value=-400, max_value=400, places=3).map(str),
+    st.text(max_size=6),
+)
+COLUMN_KINDS = {
+    "integer": INTEGERS,
+    "float": FLOATS,
+    "boolean": st.booleans(),
+    "text": TEXTS.filter(lambda text: text.isprintable()),
+    "decimal": st.decimals(min_value=-400, max_value=400, places=2).map(
+        lambda x: x.quantize(Decimal("0.01"))
+    ),
+}
+
+
+@st.composite
+def variables(draw: st.DrawFn, name: str) -> Variable:
+    """A declared variable, categorical or numeric."""
+    if draw(st.booleans()):
+        labels = tuple(draw(st.lists(st.sampled_from(LABELS), min_size=1, max_size=5, unique=True)))
+        rules = st.sampled_from([DROP, *labels])
+        return Variable(name=name, domain=Categories(labels=labels, missing=draw(rules), unseen=draw(rules)))
+    step = draw(st.sampled_from(STEPS))
+    low = draw(st.integers(-200, 100))
+    high = draw(st.integers(low, low + 300))
+    missing = draw(st.sampled_from([DROP, str(low * step), str(high * step)]))
+    outside = draw(st.sampled_from(["clamp", DROP]))
+    bounds = Bounds(lower=low * step, upper=high * step, step=step, missing=missing, outside=outside)
+    return Variable(name=name, domain=bounds)
+
+
+@st.composite
+def domains(draw: st.DrawFn) -> Domain:
+    """A domain of two to four variables, with or without persons."""
+    names = [f"v{i}" for i in range(draw(st.integers(2, 4)))]
+    has_persons = draw(st.booleans())
+    return Domain(
+        name="generated",
+        population="generated",
+        version="1",
+        variables={name: draw(variables(name)) for name in names},
+        neighbours=Neighbours(
+            relation=draw(st.sampled_from(list(Relation))),
+            unit="person" if has_persons else "row",
+            max_rows=draw(st.integers(1, 3)) if has_persons else 1,
+        ),
+        unit_id="person" if has_persons else None,
+    )
+
+
+@st.composite
+def columns(draw: st.DrawFn, domain: Domain) -> dict[str, list[Any]]:
+    """Raw columns for a domain: one type each, any of which may hold NULLs."""
+    count = draw(st.integers(0, 25))
+    content: dict[str, list[Any]] = {}
+    for name in domain.variables:
+        kind = COLUMN_KINDS[draw(st.sampled_from(sorted(COLUMN_KINDS)))]
+        content[name] = draw(st.lists(st.one_of(st.none(), kind), min_size=count, max_size=count))
+    if domain.unit_id is not None:
+        persons = st.sampled_from([None, 1, 2, 3, 4])
+        content[domain.unit_id] = draw(st.lists(persons, min_size=count, max_size=count))
+    return content
+
+
+@st.composite
+def axes(draw: st.DrawFn, variable: Variable) -> Axis:
+    """An axis over a variable: some categories merged or left out, or cuts."""
+    if isinstance(variable.domain, Bounds):
+        low, high = variable.domain.low, variable.domain.high
+        cuts = sorted(set(draw(st.lists(st.integers(low - 1, high + 2), min_size=2, max_size=5))) | {low})
+        cuts = cuts if len(cuts) > 1 else [low, high + 1]
+        return Axis(
+            variable=variable.name, labels=tuple(f"c{i}" for i in range(len(cuts) - 1)), cuts=tuple(cuts)
+        )
+    size = len(variable.categories)
+    width = draw(st.integers(1, size))
+    codes = tuple(draw(st.lists(st.integers(-1, width - 1), min_size=size, max_size=size)))
+    return Axis(variable=variable.name, labels=tuple(f"g{i}" for i in range(width)), codes=codes)
+
+
+@st.composite
+def filters(draw: st.DrawFn, variable: Variable) -> Filter:
+    """A condition on a variable."""
+    if isinstance(variable.domain, Bounds):
+        ends = st.one_of(st.none(), st.integers(variable.domain.low, variable.domain.high))
+        return Filter(variable=variable.name, low=draw(ends), high=draw(ends))
+    codes = st.lists(st.integers(0, len(variable.categories) - 1), min_size=1, unique=True)
+    return Filter(variable=variable.name, codes=tuple(sorted(draw(codes))))
+
+
+@st.composite
+def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
+    """Any aggregate over any axes of a domain."""
+    names = list(domain.variables)
+    chosen = draw(st.lists(st.sampled_from(names), max_size=3, unique=True))
+    space_axes = tuple(draw(axes(domain.variables[name])) for name in chosen)
+    plain = CellSpace(space_axes)
+    cells = st.tuples(*(st.integers(0, size - 1) for size in plain.shape))
+    zeros = frozenset(draw(st.lists(cells, max_size=2))) if chosen else frozenset()
+    where = tuple(
+        draw(filters(domain.variables[name]))
+        for name in draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
+    )
+    numeric = [name for name in names if domain.variables[name].is_numeric]
+    aggregate = draw(st.sampled_from(list(Aggregate))) if numeric else Aggregate.COUNT
+    sums = (Aggregate.COUNT, Aggregate.TOTAL, Aggregate.SUM_OF_SQUARES)
+    return TableQuery(
+        space=CellSpace(space_axes, zeros),
+        where=where,
+        aggregate=aggregate,
+        value=draw(st.sampled_from(numeric)) if aggregate is not Aggregate.COUNT else None,
+        centre=draw(st.integers(-5, 5)) if aggregate is not Aggregate.COUNT else 0,
+        weight=draw(st.sampled_from([None, *numeric])) if aggregate in sums else None,
+    )
