@@ -59,8 +59,10 @@ class Purse:
 
     def after(self, units: Units) -> "Purse":
         """The purse once the charge is paid."""
-        return replace(
-            self,
+        return Purse(
+            key=self.key,
+            limit_rho=self.limit_rho,
+            limit_delta=self.limit_delta,
             spent_rho=self.spent_rho + units.rho,
             spent_delta=self.spent_delta + units.delta,
             spent_epsilon=self.spent_epsilon + (units.epsilon or 0),

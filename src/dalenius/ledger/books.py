@@ -1,12 +1,13 @@
 """The books: everything that can be read from a ledger, at one moment and without changing it."""
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dalenius.core.release import Status
-from dalenius.errors import LedgerCorrupt, UnknownName
+from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.account import Account
 from dalenius.ledger.anchor import Anchor
@@ -14,34 +15,47 @@ from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
-from dalenius.ledger.store import Store, as_purse, as_registration, as_terms, read_head, stored
+from dalenius.ledger.store import Lost, Store, as_purse, as_registration, as_terms, read_head, stored
 from dalenius.ledger.verify import VerifyReport, verify_store
+
+T = TypeVar("T")
 
 
 class Books:
     """The reading side of a ledger, over a connection of its own."""
 
-    def __init__(self, reader: Store, anchor: Anchor) -> None:
+    def __init__(self, reader: Store, anchor: Anchor, wait_seconds: float) -> None:
         self._reader = reader
+        self._wait_seconds = wait_seconds
         self._reading = threading.Lock()
         self._anchor_file = anchor
         self._name = ""
 
+    def _patiently(self, work: Callable[[], T]) -> T:
+        """Do something that may be repeated safely, again if the connection breaks meanwhile."""
+        patience = time.monotonic() + max(self._wait_seconds, 1.0)
+        while True:
+            try:
+                return work()
+            except Lost as error:
+                if time.monotonic() > patience:
+                    raise InternalError("The ledger's database cannot be reached.") from error
+                time.sleep(0.1)
+
     def _ask(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
         with self._reading:
-            return list(self._reader.ask(sql, parameters))
+            return self._patiently(lambda: list(self._reader.ask(sql, parameters)))
 
     @property
     def head(self) -> Head:
         """The last line of the chain."""
         with self._reading:
-            return read_head(self._reader)
+            return self._patiently(lambda: read_head(self._reader))
 
     def account(self, population: str) -> Account:
         """The master account as it stands."""
-        with self._reading, self._reader.snapshot():
-            terms = self._reader.ask(schema.TERMS + " WHERE population = ?", (population,))
-            rows = self._reader.ask(schema.PURSES + " WHERE population = ?", (population,))
+        terms = self._ask(schema.TERMS + " WHERE population = ?", (population,))
+        rows = self._ask(schema.PURSES + " WHERE population = ?", (population,))
         if not terms:
             raise UnknownName.among("population", population, [r[0] for r in self._ask(schema.TERMS)])
         purses = sorted(map(as_purse, rows), key=lambda purse: purse.key)
@@ -116,4 +130,4 @@ class Books:
             # The anchor is read first: a segment that is written meanwhile is then in the store already.
             lines = self._anchor_file.at(Path(anchor) if anchor else None).lines(self._name)
         with self._reading:
-            return verify_store(self._reader, lines, heads)
+            return self._patiently(lambda: verify_store(self._reader, lines, heads))

@@ -48,6 +48,7 @@ class Charge:
     page            "master", or "data-dependent" for definitions whose promise is made only at or within the data
     variables       variables that carry a cap of their own
     events          what will be done, in words a loss distribution can be computed from
+    units           the cost in ledger units, rounded up
     is_official     whether the request is one of the official tables, for which a share may be kept back
     """
 
@@ -71,9 +72,11 @@ class Charge:
     approved_by: str = ""
     is_official: bool = False
     scope: Scope = Scope.EVERYWHERE
+    units: Units = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "units", Units.of(self.cost))
         if self.page not in PAGES:
             raise ParameterError(f"page must be one of {', '.join(PAGES)}; received {self.page!r}.")
         if not self.key or not self.population:
@@ -101,11 +104,6 @@ class Charge:
         if self.scope is Scope.EVERYWHERE and self.definition in registry.names("definitions"):
             return Scope(registry.get("definitions", self.definition).scope)
         return self.scope
-
-    @property
-    def units(self) -> Units:
-        """The cost in ledger units."""
-        return Units.of(self.cost)
 
     def body(self) -> dict[str, Any]:
         """What the ledger line says."""

@@ -6,7 +6,7 @@ from typing import Any
 from dalenius.core.budget import units_down
 from dalenius.core.exact import plain, rational
 from dalenius.core.neighbours import Relation
-from dalenius.errors import LedgerMismatch, ParameterError
+from dalenius.errors import InternalError, LedgerMismatch, ParameterError
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Grant, Limit, Note, Register, SetStatus
 from dalenius.ledger.books import Books
@@ -15,6 +15,7 @@ from dalenius.ledger.draft import Command
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.keys import KeyFolder
 from dalenius.ledger.state import LIMIT_KINDS
+from dalenius.ledger.store import Lost
 from dalenius.ledger.writer import Writer
 
 
@@ -25,7 +26,14 @@ class Declarations(Books):
     _keys: KeyFolder
 
     def _submit(self, command: Command) -> Any:
-        return self._writer.submit(command)[0]
+        try:
+            return self._writer.submit(command)[0]
+        except Lost as error:
+            # A grant repeated blindly would be granted twice.
+            raise InternalError(
+                "The connection to the ledger's database was lost while this was written. "
+                "Look at the statement before you repeat it."
+            ) from error
 
     def secret(self, population: str) -> bytes:
         """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""

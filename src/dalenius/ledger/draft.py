@@ -1,7 +1,8 @@
 """One batch in the making: the touched part of the state, and the lines that will follow the head."""
 
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dalenius.ledger.account import PurseKey
@@ -46,6 +47,7 @@ class Draft:
         self.head = head
         self.tip = head
         self.now = now
+        self.at = stamp(now)
         self.lines: list[Entry] = []
         self.documents: dict[str, bytes] = {}
 
@@ -55,7 +57,7 @@ class Draft:
             seq=self.tip.seq + 1,
             kind=kind,
             population=population,
-            at=stamp(self.now),
+            at=self.at,
             by=by,
             body=body,
             previous=self.tip.digest,
@@ -77,11 +79,21 @@ class Command(Protocol):
         """Emit lines, or refuse."""
 
 
-@dataclass(slots=True)
 class Job:
-    """A command with its answer."""
+    """A command with its answer; whoever waits is woken when it is done, or when it is appointed to lead."""
 
-    command: Command
-    answer: Any = None
-    error: BaseException | None = None
-    is_done: bool = field(default=False)
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.is_done = False
+        self._gate = threading.Lock()
+        self._gate.acquire()
+
+    def wait(self) -> None:
+        """Until somebody wakes us."""
+        self._gate.acquire()
+
+    def wake(self) -> None:
+        """Let the waiting thread go on."""
+        self._gate.release()

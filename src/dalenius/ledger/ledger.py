@@ -57,10 +57,9 @@ class Ledger(Declarations):
         self.location = location
         self.clock = clock
         self._lease_seconds = lease_seconds
-        self._wait_seconds = wait_seconds
         self._keys = keys
         self._store = connect(location)
-        super().__init__(connect(location), Anchor(anchor, keys.get_or_make("anchor")))
+        super().__init__(connect(location), Anchor(anchor, keys.get_or_make("anchor")), wait_seconds)
         self._writer = Writer(self._store, clock, self._anchor_segment)
         self._open()
 
@@ -121,8 +120,12 @@ class Ledger(Declarations):
     def quote(self, charge: Charge) -> Cost:
         """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would."""
         command = Reserve(charge, "", 0.0)
-        with self._reading, self._reader.snapshot():
-            draft = Draft(load(self._reader, command.needs), read_head(self._reader), self.clock())
+
+        def look() -> Draft:
+            with self._reading, self._reader.snapshot():
+                return Draft(load(self._reader, command.needs), read_head(self._reader), self.clock())
+
+        draft = self._patiently(look)
         try:
             command.decide(draft)
         except Busy:
@@ -142,7 +145,7 @@ class Ledger(Declarations):
         pause = 0.005
         while True:
             try:
-                answer, head = self._writer.submit(command)
+                answer, head = self._patiently(lambda: self._writer.submit(command))
                 break
             except Busy:
                 if time.monotonic() > patience:
@@ -170,4 +173,5 @@ class Ledger(Declarations):
         if status not in list(Status):
             raise UnknownName.among("status", str(status), list(Status))
         command = Complete(reservation, document, str(status), is_tainted)
-        return self.release(self._submit(command))
+        entry, _ = self._patiently(lambda: self._writer.submit(command))
+        return self.release(entry)

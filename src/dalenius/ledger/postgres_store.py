@@ -1,13 +1,13 @@
 """The production store: a PostgreSQL database, which several servers may share."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dalenius.errors import LedgerMismatch
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
-from dalenius.ledger.store import Raced, Row
+from dalenius.ledger.store import Lost, Raced, Row
 
 _SCHEMA = "dalenius"
 _GUARDS = """
@@ -30,17 +30,22 @@ class PostgresStore:
             raise LedgerMismatch(
                 "A PostgreSQL ledger needs the extra 'postgres': install dalenius[postgres]."
             ) from error
-        self._errors = psycopg.errors
+        self._location = location
         self._isolation = isolation
+        self._psycopg = psycopg
+        self._is_inside = False
         try:
-            self._connection = psycopg.connect(location, autocommit=True)
-            self._cursor = self._connection.cursor()
-            self._cursor.execute("SET synchronous_commit = on")
-            self._create()
+            self._connect()
         except psycopg.Error as error:
             raise LedgerMismatch(
                 f"The ledger's database cannot be opened: {type(error).__name__}."
             ) from error
+
+    def _connect(self) -> None:
+        self._connection = self._psycopg.connect(self._location, autocommit=True)
+        self._cursor = self._connection.cursor()
+        self._cursor.execute("SET synchronous_commit = on")
+        self._create()
 
     def _create(self) -> None:
         # The lock lets one of several new servers make the tables; it is not needed for anything later.
@@ -59,28 +64,47 @@ class PostgresStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Writers queue at the head's row, so that few batches are written in vain."""
-        errors = self._errors
-        try:
-            self._cursor.execute(f"BEGIN ISOLATION LEVEL {self._isolation}")
-            try:
-                self._cursor.execute("SELECT seq FROM head WHERE id = 1 FOR UPDATE")
-                yield
-                self._cursor.execute("COMMIT")
-            except BaseException:
-                if not self._connection.closed:
-                    self._cursor.execute("ROLLBACK")
-                raise
-        except (errors.SerializationFailure, errors.DeadlockDetected, errors.IntegrityError) as error:
-            raise Raced(type(error).__name__) from error
+        with self._bracket(f"BEGIN ISOLATION LEVEL {self._isolation}", "COMMIT"):
+            self._cursor.execute("SELECT seq FROM head WHERE id = 1 FOR UPDATE")
+            yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Everything as of one moment."""
-        self._cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with self._bracket("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "ROLLBACK"):
+            yield
+
+    @contextmanager
+    def _bracket(self, begin: str, end: str) -> Iterator[None]:
+        with self._translated():
+            self._reconnect()
+            self._cursor.execute(begin)
+            self._is_inside = True
+            try:
+                yield
+                self._cursor.execute(end)
+            except BaseException:
+                if not self._connection.broken:
+                    with suppress(self._psycopg.Error):
+                        self._cursor.execute("ROLLBACK")
+                raise
+            finally:
+                self._is_inside = False
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        errors = self._psycopg.errors
         try:
             yield
-        finally:
-            self._cursor.execute("ROLLBACK")
+        except (errors.SerializationFailure, errors.DeadlockDetected, errors.IntegrityError) as error:
+            raise Raced(type(error).__name__) from error
+        except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
+            raise Lost("The connection to the ledger's database was lost.") from error
+
+    def _reconnect(self) -> None:
+        if self._connection.broken or self._connection.closed:
+            self._connection.close()
+            self._connect()
 
     def run(self, sql: str, rows: Sequence[Row]) -> int:
         """Rows touched by all of the executions together; they travel to the server in one pipeline."""
@@ -88,8 +112,12 @@ class PostgresStore:
         return int(self._cursor.rowcount)
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Any]:
-        """Rows of a query."""
-        return list(self._cursor.execute(_placeholders(sql), parameters).fetchall())
+        """Rows of a query; a broken connection is made anew first, but never in the middle of a transaction."""
+        if self._is_inside:
+            return list(self._cursor.execute(_placeholders(sql), parameters).fetchall())
+        with self._translated():
+            self._reconnect()
+            return list(self._cursor.execute(_placeholders(sql), parameters).fetchall())
 
     def close(self) -> None:
         """Let go of the connection."""

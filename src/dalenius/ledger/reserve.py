@@ -15,7 +15,7 @@ from dalenius.errors import (
     NotRegistered,
     QuotaExhausted,
 )
-from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, purses_of
+from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, PurseKey, purses_of
 from dalenius.ledger.charge import Charge, Reservation
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import digest_of
@@ -49,8 +49,8 @@ class Reserve:
         row = draft.state.charges.get(self.charge.key)
         if row is not None:
             return self._again(draft, row)
-        self._check(draft)
         keys = purses_of(self.charge)
+        self._check(draft, keys)
         body = self.charge.body() | {"purses": [[key.kind, key.name] for key in keys]}
         entry = draft.emit("charge", population=self.charge.population, by=self.charge.analyst, body=body)
         self._take(draft, draft.state.charges[self.charge.key])
@@ -89,6 +89,9 @@ class Reserve:
                     status=release.status,
                 )
             return self._reservation(row.entry, "")
+        if row.lease == self.lease:
+            # The connection was lost after the charge was written; this is the same caller asking again.
+            return self._reservation(row.entry, self.lease)
         if row.lease_until > draft.now:
             raise Busy
         if (row.fingerprint, row.plan_digest) != (charge.fingerprint, charge.plan_digest):
@@ -106,7 +109,7 @@ class Reserve:
         self._take(draft, row)
         return self._reservation(row.entry, self.lease)
 
-    def _check(self, draft: Draft) -> None:
+    def _check(self, draft: Draft, keys: tuple[PurseKey, ...]) -> None:
         """Every reason to refuse, before anything is spent."""
         charge, state = self.charge, draft.state
         registered = state.registrations.get((charge.dataset, charge.version))
@@ -145,7 +148,7 @@ class Reserve:
             raise ApprovalRequired(
                 "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
             )
-        for key in purses_of(charge):
+        for key in keys:
             purse = state.purse(key)
             if key.kind == WAVE and terms.is_scheduled and not purse.is_limited:
                 raise BudgetExhausted(

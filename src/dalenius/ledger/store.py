@@ -19,6 +19,10 @@ class Raced(Exception):
     """A statement did not touch what it should: somebody else was first. The batch is rolled back and redone."""
 
 
+class Lost(Exception):
+    """The connection broke; whether the last batch was written is not known until somebody looks."""
+
+
 class Store(Protocol):
     """A place that keeps the ledger: two calls differ, everything else is the same hand-written SQL."""
 

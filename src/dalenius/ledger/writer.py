@@ -15,17 +15,24 @@ from dalenius.ledger.store import Raced, Store, apply, load, read_head
 
 _MOST = 256
 _ATTEMPTS = 200
+_MOMENT = 0.001
 
 
 class Writer:
-    """Group commit. `settled` is called with each segment that is on disk, before anybody is answered."""
+    """Group commit without a thread of its own.
+
+    The first caller becomes the leader and writes for all who wait; before it leaves it appoints the next one.
+    `settled` is called with each segment that is on disk, before anybody is answered.
+    """
 
     def __init__(self, store: Store, clock: Callable[[], float], settled: Callable[[Draft], None]) -> None:
         self._store = store
         self._clock = clock
         self._settled = settled
         self._waiting: deque[Job] = deque()
-        self._pen = threading.Lock()
+        self._mutex = threading.Lock()
+        self._has_leader = False
+        self._usual = 1
         self._pid = os.getpid()
 
     def submit(self, command: Command) -> tuple[Any, Head]:
@@ -33,36 +40,56 @@ class Writer:
         if os.getpid() != self._pid:
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
         job = Job(command)
-        self._waiting.append(job)
-        with self._pen:
-            # Whoever held the pen before may have written for us.
-            while not job.is_done:
-                self._write()
+        with self._mutex:
+            self._waiting.append(job)
+            leads, self._has_leader = not self._has_leader, True
+        if not leads:
+            job.wait()
+        if not job.is_done:
+            self._lead()
         if job.error is not None:
             raise job.error
         answer, head = job.answer
         return answer, head
 
-    def _write(self) -> None:
-        batch = tuple(self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST)))
+    def _lead(self) -> None:
+        """Write one batch, which holds at least the leader's own job, and appoint whoever waits next."""
+        self._gather()
+        with self._mutex:
+            batch = tuple(self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST)))
+        self._usual = len(batch)
+        try:
+            self._write(batch)
+        finally:
+            for job in batch:
+                job.is_done = True
+            with self._mutex:
+                successor = self._waiting[0] if self._waiting else None
+                self._has_leader = successor is not None
+            for job in (*batch, *([successor] if successor else [])):
+                job.wake()
+
+    def _gather(self) -> None:
+        """Those who were answered together tend to come back together: wait for them a moment."""
+        patience = time.perf_counter() + _MOMENT
+        while len(self._waiting) < self._usual and time.perf_counter() < patience:
+            time.sleep(_MOMENT / 20)
+
+    def _write(self, batch: tuple[Job, ...]) -> None:
         try:
             for attempt in range(_ATTEMPTS):
                 try:
                     self._settle(batch)
-                    break
+                    return
                 except Raced:
                     # Processes wait for different times, so that they do not meet again.
                     time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
-            else:
-                raise InternalError("The ledger is too busy; nothing was written.")
+            raise InternalError("The ledger is too busy; nothing was written.")
         except BaseException as error:
             for job in batch:
-                job.error, job.is_done = error, True
+                job.error = error
             if not isinstance(error, Exception):
                 raise
-        else:
-            for job in batch:
-                job.is_done = True
 
     def _settle(self, batch: tuple[Job, ...]) -> None:
         needs = reduce(Needs.__or__, (job.command.needs for job in batch))
