@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
 
 from dalenius.core.exact import Enclosure
 from dalenius.core.randomness import RandomSource, below
@@ -21,6 +20,7 @@ from dalenius.errors import ParameterError
 START_BITS = 192
 _GUARD = 16
 _MOST_BITS = 1 << 16
+MOST = 1 << 62
 
 Ideal = Callable[[int], Enclosure]
 
@@ -194,22 +194,65 @@ def floor_of(scale: Fraction, ideal: Ideal) -> int:
     return decide(ends)
 
 
-def discrete_laplace(scale: Fraction, rng: RandomSource) -> int:
+def saturated(value: int) -> int:
+    """Cut at +-2**62: public post-processing, so that no scale can leave the range of 64-bit integers."""
+    return max(-MOST, min(MOST, value))
+
+
+def unit_laplace(rng: RandomSource) -> tuple[Ideal, Ideal]:
+    """Two ideal exponentials, drawn before any scale is known."""
+    return exponential(LazyUniform(rng)), exponential(LazyUniform(rng))
+
+
+def scaled_laplace(drawn: tuple[Ideal, Ideal], scale: Fraction) -> int:
     """P(x) proportional to exp(-|x| / scale): the difference of two geometrics floor(scale * E), at any scale alike."""
-    first, second = (floor_of(scale, exponential(LazyUniform(rng))) for _ in range(2))
-    return first - second
+    return saturated(floor_of(scale, drawn[0]) - floor_of(scale, drawn[1]))
+
+
+def discrete_laplace(scale: Fraction, rng: RandomSource) -> int:
+    """One draw of the discrete Laplace law without a table."""
+    return scaled_laplace(unit_laplace(rng), scale)
+
+
+def unit_normal(rng: RandomSource) -> Ideal:
+    """A standard normal: |Y| is an exponential E kept with probability exp(-(E - 1)**2 / 2)."""
+    while True:
+        e, bar = exponential(LazyUniform(rng)), exponential(LazyUniform(rng))
+        if _is_kept(e, bar):
+            return mirrored(e, sign(rng))
+
+
+def _is_kept(e: Ideal, bar: Ideal) -> bool:
+    bits = START_BITS
+    while True:
+        low, high = e(bits)
+        unit = 1 << bits
+        ends = ((low - unit) ** 2, (high - unit) ** 2)
+        least = 0 if low <= unit <= high else min(ends)
+        target = (least >> (bits + 1), _ceil_shift(max(ends), bits + 1))
+        b_low, b_high = bar(bits)
+        if b_low >= target[1]:
+            return True
+        if b_high <= target[0]:
+            return False
+        bits = uniform_bits(bits)
+
+
+def mirrored(magnitude: Ideal, s: int) -> Ideal:
+    """The ideal number times a sign."""
+    if s > 0:
+        return magnitude
+
+    def negative(bits: int) -> Enclosure:
+        low, high = magnitude(bits)
+        return -high, -low
+
+    return negative
 
 
 def sign(rng: RandomSource) -> int:
     """+1 or -1."""
     return 1 - 2 * below(rng, 2)
-
-
-class Noise(Protocol):
-    """A symmetric real law from which ideal draws are made."""
-
-    def draw(self, rng: RandomSource) -> Ideal:
-        """One ideal draw."""
 
 
 def is_below(uniform: LazyUniform, target: Ideal) -> bool:

@@ -14,11 +14,12 @@ import numpy as np
 
 from dalenius.core.exact import exp_lower, log_upper
 from dalenius.core.law import IntArray
-from dalenius.errors import ParameterError
+from dalenius.errors import ParameterError, Unsupported
 
 _WEIGHT_BITS = 192
 _DENSE = 3000
 _LEAST_RATE_BITS = 20
+_MOST_REACH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,11 @@ class Sorted:
             )
         )
 
-    def ends_replaced(self) -> "tuple[Sorted, Sorted]":
-        """The highest and the lowest data set that one replacement can make, element by element."""
+    def ends_replaced(self, count: int = 1) -> "tuple[Sorted, Sorted]":
+        """The highest and the lowest data set that so many replacements can make, element by element."""
         return (
-            Sorted(self.window(2, len(self) + 1), self.low, self.high),
-            Sorted(self.window(0, len(self) - 1), self.low, self.high),
+            Sorted(self.window(1 + count, len(self) + count), self.low, self.high),
+            Sorted(self.window(1 - count, len(self) - count), self.low, self.high),
         )
 
     def ends_added_removed(self) -> "tuple[Sorted, ...]":
@@ -84,15 +85,19 @@ def index_rule(q: Fraction, n: int) -> int:
     return ceil(q * n)
 
 
-def local_of_monotone(data: Sorted, function: Callable[[Sorted], int], *, is_replace: bool) -> int:
-    """Local sensitivity of a function that never falls when a value rises (and values move one by one).
+def local_of_monotone(
+    data: Sorted, function: Callable[[Sorted], int], *, is_replace: bool, group: int = 1
+) -> int:
+    """Local sensitivity of a function that never falls when a value rises, to up to `group` records.
 
-    Replacing any record by any value gives a data set between the two of `ends_replaced`; adding or removing any
+    Replacing any records by any values gives a data set between the two of `ends_replaced`; adding or removing any
     record gives one between the two of its kind. A monotone function is therefore extreme at those.
     """
+    if group > 1 and not is_replace:
+        raise Unsupported("Groups are served under replace.")
     if is_replace and not len(data):
         return 0
-    others = data.ends_replaced() if is_replace else data.ends_added_removed()
+    others = data.ends_replaced(group) if is_replace else data.ends_added_removed()
     here = function(data)
     return max(abs(function(other) - here) for other in others)
 
@@ -193,6 +198,11 @@ def smooth_add_remove(data: Sorted, m: int, base: Fraction, least: int) -> Fract
     """
     w = reaching_weights(base, data.high - data.low, least)
     K = len(w) - 1
+    if K > _MOST_REACH:
+        raise ParameterError(
+            "beta is too small for bounds so wide; take a larger beta, a larger floor or narrower bounds.",
+            name="beta",
+        )
     origin = m - 2 * K - 2
     x = data.window(origin, m + 2 * K + 2)
     best = least * w[0]

@@ -19,25 +19,15 @@ from dalenius.core.ideal_rounding import (
     exponential,
     is_below,
     log_enclosure,
+    mirrored,
     sign,
     times,
-    uniform_bits,
+    unit_normal,
 )
 from dalenius.core.randomness import RandomSource, below
 from dalenius.errors import ParameterError
 
 _BITS = 96
-
-
-def _signed(magnitude: Ideal, s: int) -> Ideal:
-    if s > 0:
-        return magnitude
-
-    def mirrored(bits: int) -> Enclosure:
-        low, high = magnitude(bits)
-        return -high, -low
-
-    return mirrored
 
 
 def _reciprocal_up(x: Fraction) -> Fraction:
@@ -76,7 +66,7 @@ class PolynomialTail:
             rate = self.power if is_core else self.power / (g - 1)
             if is_below(coin, self._keep(e, rate)):
                 magnitude = uniform.enclose if is_core else _grown(e, 1 / (g - 1))
-                return _signed(magnitude, sign(rng))
+                return mirrored(magnitude, sign(rng))
 
     def _keep(self, e: Ideal, rate: Fraction) -> Ideal:
         def enclose(bits: int) -> Enclosure:
@@ -176,7 +166,7 @@ class Lomax:
             low, high = grown(bits)
             return max(low - (1 << bits), 0), max(high - (1 << bits), 0)
 
-        return _signed(magnitude, sign(rng))
+        return mirrored(magnitude, sign(rng))
 
     def log_density(self, z: float) -> float:
         """Of a|z|, up to a constant; for checks."""
@@ -277,32 +267,13 @@ class LaplaceLogNormal:
 
     def draw(self, rng: RandomSource) -> Ideal:
         """One ideal draw."""
-        e, y = exponential(LazyUniform(rng)), _signed(_half_normal(rng), sign(rng))
+        e, y = exponential(LazyUniform(rng)), unit_normal(rng)
 
         def magnitude(bits: int) -> Enclosure:
             (a, b), (c, d) = e(bits), exp_of(times(y(bits), self.s), bits)
             return (a * c) >> bits, -(-(b * d) >> bits)
 
-        return _signed(magnitude, sign(rng))
-
-
-def _half_normal(rng: RandomSource) -> Ideal:
-    """|Y|: an exponential E kept with probability exp(-(E - 1)^2 / 2)."""
-    while True:
-        e, bar = exponential(LazyUniform(rng)), exponential(LazyUniform(rng))
-        bits = 192
-        while True:
-            low, high = e(bits)
-            unit = 1 << bits
-            ends = ((low - unit) ** 2, (high - unit) ** 2)
-            least = 0 if low <= unit <= high else min(ends)
-            target = (least >> (bits + 1), -(-max(ends) >> (bits + 1)))
-            b_low, b_high = bar(bits)
-            if b_low >= target[1]:
-                return e
-            if b_high <= target[0]:
-                break
-            bits = uniform_bits(bits)
+        return mirrored(magnitude, sign(rng))
 
 
 SmoothNoise = Cauchy | Lomax | Polynomial | StudentT | LaplaceLogNormal

@@ -81,11 +81,11 @@ class Quantile:
         """The width of the bounds: one unit can move any quantile from end to end."""
         return Sensitivity.of_patterns((((self.high - self.low) * self.unit,),))
 
-    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change that one record can make to these values, exactly, in 1 / unit steps."""
+    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
+        """Largest change that one record (up to `group` records) can make, exactly, in 1 / unit steps."""
         self._check(neighbours)
         data = prepare(values, self.low, self.high)
-        return local_of_monotone(data, self._of, is_replace=neighbours.is_replace)
+        return local_of_monotone(data, self._of, is_replace=neighbours.is_replace, group=group)
 
     def smooth(
         self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1

@@ -56,9 +56,11 @@ class ValueRange:
         """The width of the bounds."""
         return Sensitivity.of_patterns(((self.high - self.low,),))
 
-    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change that one record can make to these values, exactly, in steps."""
+    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
+        """Largest change that one record can make to these values, exactly, in steps; groups are refused."""
         self._check(neighbours)
+        if group > 1:
+            raise Unsupported("Groups are served for quantiles and extremes.")
         data = prepare(values, self.low, self.high)
         return local_of_difference(data, _lower, _upper, is_replace=neighbours.is_replace)
 

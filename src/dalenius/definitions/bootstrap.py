@@ -1,0 +1,66 @@
+"""Bootstrap differential privacy: the promise is kept between data sets made of the rows at hand.
+
+Guarantee
+    For the data set D and any neighbours D1, D2 whose rows all occur in D (or in a declared larger list), with the
+    mechanism fixed at D: P(M(D1) in S) <= exp(epsilon) P(M(D2) in S).
+Requires
+    Steps whose scale is never published, a floor fixed by the policy, and the policy's consent by name.
+Evidence
+    None as a privacy promise: it is met by mechanisms that publish every distinct row of D. What is proved is that
+    our steps meet it, and that it composes (Result 7; Result 8 only where membership of the parts is public).
+References
+    O'Keefe & Charest (2018), Definition 5, Results 6-8 and 11; corrections in docs/explanation/errata.md.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from dalenius.core import data_dependent
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.neighbours import Scope
+from dalenius.core.profile import PrivacyProfile
+
+__all__ = ["Bootstrap"]
+
+
+class Bootstrap:
+    """epsilon-bootstrap differential privacy for the data at hand; (epsilon, delta) and rho variants alike."""
+
+    name: ClassVar[str] = "bootstrap"
+    scope: ClassVar[Scope] = Scope.WITHIN_THE_DATA
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
+    page: ClassVar[str] = data_dependent.PAGE
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.NONE,
+        references=("O'Keefe & Charest (2018), Definition 5",),
+        assumptions=(
+            "opened by name in the policy only",
+            "protects nobody whose record does not occur in the data",
+        ),
+    )
+    warnings: ClassVar[tuple[str, ...]] = (
+        data_dependent.WHO_BOOTSTRAP,
+        data_dependent.SCALE,
+        data_dependent.REPETITION,
+    )
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence stays within the budget between the pairs above."""
+        return data_dependent.fits(profiles, budget)
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """Charged to the data-dependent page."""
+        return data_dependent.cost(profiles)
+
+    def sentence(self, budget: Budget) -> str:
+        """In plain words, with what is missing."""
+        amount = f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
+        if budget.epsilon is not None:
+            amount = f"epsilon = {plain(budget.epsilon)}"
+        return (
+            "This is not differential privacy. Between data sets made only of records that occur in this one, the odds"
+            f" of any output differ by a bounded factor (bootstrap differential privacy, {amount})."
+            f" {data_dependent.WHO_BOOTSTRAP}"
+        )

@@ -1,0 +1,67 @@
+"""Individual differential privacy: the promise is kept between the data at hand and their neighbours.
+
+Guarantee
+    For the data set D and each of its neighbours D', with the mechanism fixed at D:
+    exp(-epsilon) P(M_D(D') in S) <= P(M_D(D) in S) <= exp(epsilon) P(M_D(D') in S).
+Requires
+    Steps whose scale is never published, a floor fixed by the policy, and the policy's consent by name.
+Evidence
+    None as a privacy promise: an intruder compares M_D(D) with M_D'(D'), about which the definition says nothing, and a
+    mechanism that publishes f(D) within one unit satisfies it. What is proved is that our steps meet it and compose.
+References
+    Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Definition 5, Theorem 3; corrections in
+    docs/explanation/errata.md.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from dalenius.core import data_dependent
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.neighbours import Scope
+from dalenius.core.profile import PrivacyProfile
+
+__all__ = ["Individual"]
+
+
+class Individual:
+    """(epsilon, D)-individual differential privacy."""
+
+    name: ClassVar[str] = "individual"
+    scope: ClassVar[Scope] = Scope.AT_THE_DATA
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
+    page: ClassVar[str] = data_dependent.PAGE
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.NONE,
+        references=("Soria-Comas et al. (2017), Definition 5",),
+        assumptions=(
+            "opened by name in the policy only",
+            "says nothing against an intruder who knows the algorithm",
+        ),
+    )
+    warnings: ClassVar[tuple[str, ...]] = (
+        data_dependent.WHO_INDIVIDUAL,
+        data_dependent.SCALE,
+        data_dependent.REPETITION,
+    )
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence stays within the budget between D and its neighbours."""
+        return data_dependent.fits(profiles, budget)
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """Charged to the data-dependent page."""
+        return data_dependent.cost(profiles)
+
+    def sentence(self, budget: Budget) -> str:
+        """In plain words, with what is missing."""
+        amount = f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
+        if budget.epsilon is not None:
+            amount = f"epsilon = {plain(budget.epsilon)}"
+        return (
+            "This is not differential privacy. Between these data and the same data with one record changed, under noise"
+            f" fitted to these data, the odds of any output differ by a bounded factor (individual differential privacy,"
+            f" {amount}). {data_dependent.WHO_INDIVIDUAL}"
+        )

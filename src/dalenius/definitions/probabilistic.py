@@ -1,0 +1,90 @@
+"""Probabilistic differential privacy: the loss stays below epsilon except with probability delta.
+
+Guarantee
+    For neighbours D, D': with probability at least 1 - delta over the output of M(D), its odds between D and D' are
+    within exp(epsilon). This implies (epsilon, delta)-differential privacy, and is stronger.
+Requires
+    Steps with a pure, approximate or zero-concentrated statement; pairs (epsilon_i, delta_i) of a sequence add.
+Evidence
+    Proved. A pure step has delta 0. From a curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for
+    every e < epsilon. From rho: P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho.
+References
+    Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber (2008); O'Keefe & Charest (2018) 6.1.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import exp_upper, plain
+from dalenius.core.neighbours import Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["Probabilistic"]
+
+_STEPS = 32
+
+
+class Probabilistic:
+    """(epsilon, delta)-probabilistic differential privacy."""
+
+    name: ClassVar[str] = "probabilistic"
+    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
+    )
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the losses stay below epsilon together, except with probability delta."""
+        if budget.epsilon is None or budget.delta is None:
+            raise ParameterError("The definition 'probabilistic' needs epsilon and delta.", name="delta")
+        return self.failure(profiles, budget.epsilon) <= budget.delta
+
+    def failure(self, profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
+        """An upper bound of P(total loss > epsilon)."""
+        one_relation(profiles)
+        pure = sum((p.epsilon for p in profiles if p.is_pure and p.epsilon is not None), Fraction(0))
+        rest = [p for p in profiles if not p.is_pure]
+        left = epsilon - pure
+        if not rest:
+            return Fraction(0) if left >= 0 else Fraction(1)
+        if left <= 0:
+            return Fraction(1)
+        shares = sum((_tail(p, left / len(rest)) for p in rest), Fraction(0))
+        total = summed_cost(rest)
+        if total.delta:
+            return min(Fraction(1), shares)
+        together = PrivacyProfile(relation=total.relation, rho=total.rho)
+        return min(Fraction(1), shares, _tail(together, left))
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """What the master account is charged."""
+        return summed_cost(profiles)
+
+    def sentence(self, budget: Budget) -> str:
+        """In plain words."""
+        epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
+        delta = plain(budget.delta) if budget.delta is not None else "?"
+        return (
+            f"Except with probability {delta}, the odds of anything about one unit change by at most a factor of"
+            f" exp({epsilon}) because of that unit's data (probabilistic differential privacy)."
+        )
+
+
+def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:
+    """P(loss > epsilon) of one step, from whichever statement gives the least."""
+    bounds = [Fraction(1)]
+    if profile.rho is not None and not profile.rho_delta and epsilon > profile.rho > 0:
+        bounds.append(exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho)))
+    if profile.curve is not None or profile.epsilon is not None:
+        for i in range(_STEPS):
+            e = epsilon * i / _STEPS
+            bounds.append(profile.delta_at(e) / (1 - exp_upper(e - epsilon)))
+    if len(bounds) == 1 and profile.rho is None:
+        raise Unsupported("This step has no statement from which a probability of a large loss follows.")
+    return min(bounds)

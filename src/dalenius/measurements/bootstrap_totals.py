@@ -1,0 +1,166 @@
+"""A table of totals with noise scaled to the values that occur: bootstrap differential privacy.
+
+Guarantee
+    For any two neighbouring data sets made of rows of D (and of declared further values) only, with the noise fixed at D,
+    the odds of any table differ by at most exp(epsilon); `gaussian` gives rho-zCDP between the same pairs.
+Requires
+    One row to a unit; a public floor of at least one step; the option and the membership named by the custodian
+    beforehand. With V_i the range of values in cell i and M_i the largest |x| there:
+
+    option      membership   scale of cell i (Laplace, replace)       add-remove
+    one         private      max(max V, M_1 + M_2) / epsilon          max M / epsilon
+    one         public       max V / epsilon                          refused
+    per_cell    private      2 M_i / epsilon                          M_i / epsilon
+    per_cell    public       V_i / epsilon                            refused
+Noise
+    Discrete Laplace (or a rounded normal) drawn without a table, on the declared step; the scale is withheld, and a zero
+    sensitivity takes the floor.
+Evidence
+    The definition is met: proved, and exhaustive on tiny data. It protects nobody outside D. Opened by the policy only.
+References
+    O'Keefe & Charest (2018) 5.2: options (i), (ii), (iii), with the scales corrected for private membership.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import sqrt_upper
+from dalenius.core.ideal_rounding import rounded, saturated, scaled_laplace, unit_laplace, unit_normal
+from dalenius.core.law import IntArray, Withheld
+from dalenius.core.neighbours import Neighbours, Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Aggregate, Query
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
+
+__all__ = ["BootstrapTotals", "Option"]
+
+
+class Option(StrEnum):
+    """One scale for the whole table, (i); or one for each cell, (ii) with private and (iii) with public membership."""
+
+    ONE = "one"
+    PER_CELL = "per_cell"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootstrapTotals:
+    """Totals + noise of the scale that the table above names."""
+
+    name: str
+    statistic: MagnitudeTable
+    neighbours: Neighbours
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    option: Option = Option.ONE
+    membership: Membership = Membership.PRIVATE
+    floor: int = 1
+    declared: tuple[int, ...] = ()
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.NONE,
+        references=("O'Keefe & Charest (2018), Result 11, corrected",),
+        assumptions=("protects a record only among the values that occur in the data",),
+    )
+    law: ClassVar[Withheld] = Withheld(
+        "The scale of the noise follows the largest values of the confidential data."
+    )
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ParameterError("Give epsilon (discrete Laplace noise) or rho (normal noise), not both.")
+        if self.floor < 1:
+            raise ParameterError("The floor of a data-dependent scale is at least one step.", name="floor")
+        if self.neighbours.max_rows > 1:
+            raise Unsupported("Bootstrap sensitivities are for one row to a unit.")
+        if self.membership is Membership.PUBLIC and not self.neighbours.is_replace:
+            raise Unsupported("Public membership of cells fixes their sizes: use replace.")
+        if any(not self.statistic.low <= v <= self.statistic.high for v in self.declared):
+            raise ParameterError("Declared values must lie inside the declared bounds.", name="declared")
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """Totals, smallest and largest value of each cell; a cell without rows has smallest > largest."""
+        query = self.statistic.query
+        extremes = (replace(query, aggregate=a) for a in (Aggregate.MINIMUM, Aggregate.MAXIMUM))
+        return (query, *extremes)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Within the data; refused for any other scope, which this step does not protect."""
+        if (
+            neighbours.scope is not Scope.WITHIN_THE_DATA
+            or neighbours.relation is not self.neighbours.relation
+        ):
+            raise Unsupported(
+                "Noise scaled to the values that occur is private within the data only; it is no differential privacy."
+            )
+        return PrivacyProfile(
+            relation=neighbours.relation, epsilon=self.epsilon, rho=self.rho, evidence=self.evidence
+        )
+
+    def draw(self, rng: RandomSource) -> list[Any]:
+        """Noise of unit scale for every cell."""
+        cells = range(self.statistic.query.space.size)
+        return [unit_laplace(rng) if self.rho is None else unit_normal(rng) for _ in cells]
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Scale the noise to the data, add; structural zeros stay zero."""
+        totals, minima, maxima = (sealed.open_below_the_gate() for sealed in exact)
+        noise = [self._noise(z, s) for z, s in zip(drawn, self.scales(minima, maxima), strict=True)]
+        values = [saturated(int(t) + e) for t, e in zip(totals, noise, strict=True)]
+        answer = np.array(values, dtype=np.int64)
+        answer[list(self.statistic.query.space.structural_indices)] = 0
+        return Value(answer)
+
+    def _noise(self, drawn: Any, scale: Fraction) -> int:
+        return scaled_laplace(drawn, scale) if self.rho is None else rounded(Fraction(0), scale, drawn)
+
+    def scales(self, minima: Sequence[int] | IntArray, maxima: Sequence[int] | IntArray) -> list[Fraction]:
+        """Scale of every cell from the smallest and largest values: exact, confidential."""
+        bottoms, tops = np.asarray(minima, dtype=np.int64), np.asarray(maxima, dtype=np.int64)
+        occupied = (bottoms <= tops).astype(np.int64)
+        whole, ranges, largest = MagnitudeTable.from_extremes(
+            occupied, bottoms, tops, self.membership, self.declared
+        )
+        first, second = (*sorted(largest, reverse=True), 0, 0)[:2]
+        is_public = self.membership is Membership.PUBLIC
+        if self.rho is not None:
+            return self._normal_scales(ranges, largest, first * first + second * second)
+        assert self.epsilon is not None
+        if not self.neighbours.is_replace:
+            sizes = [first] * len(largest) if self.option is Option.ONE else largest
+        elif self.option is Option.ONE:
+            sizes = [whole] * len(largest)
+        else:
+            sizes = ranges if is_public else [2 * m for m in largest]
+        return [max(self.floor, size) / self.epsilon for size in sizes]
+
+    def _normal_scales(self, ranges: list[int], largest: list[int], two_cells: int) -> list[Fraction]:
+        """Standard deviations: a move by d_i in cell i costs sum d_i^2 / (2 s_i^2) <= rho."""
+        assert self.rho is not None
+        if not self.neighbours.is_replace:
+            squares = [m * m for m in largest]
+            squares = [max(squares, default=0)] * len(squares) if self.option is Option.ONE else squares
+        elif self.membership is Membership.PUBLIC:
+            squares = [r * r for r in ranges]
+            squares = [max(squares, default=0)] * len(squares) if self.option is Option.ONE else squares
+        elif self.option is Option.ONE:
+            squares = [max(two_cells, *(r * r for r in ranges))] * len(ranges)
+        else:
+            squares = [max(2 * m * m, r * r) for m, r in zip(largest, ranges, strict=True)]
+        return [sqrt_upper(max(self.floor**2, s) / (2 * self.rho)) for s in squares]
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The totals; nothing about the scale."""
+        if isinstance(outcome, NoReply):
+            return None
+        space = self.statistic.query.space
+        return Block(name=self.name, space=space, values=outcome.values, law=self.law)
