@@ -22,7 +22,9 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     coverage; an upper end below zero is raised to zero.
     """
     if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence")
+        raise ParameterError(
+            f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence"
+        )
     law = _law_of(release, table)
     if isinstance(law, Additive) and table.is_unbiased:
         half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
@@ -74,17 +76,16 @@ def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[t
     errors = table.std_error
     structural = set(table.space.structural_indices)
     cells = table.space.labels() or [()]
-    columns = zip(
-        cells, table.values.tolist(), errors.tolist(), lower.tolist(), upper.tolist(), strict=True
-    )
+    columns = zip(cells, *(tidy_list(c) for c in (table.values, errors, lower, upper)), strict=True)
     for i, (labels, value, error, low, high) in enumerate(columns):
-        yield (*labels, tidy(value), tidy(error), tidy(low), tidy(high), _status(i in structural, error))
+        yield (*labels, value, error, low, high, status(i in structural, error))
 
 
-def _status(is_structural: bool, error: float) -> str:
+def status(is_structural: bool, error: object) -> str:
+    """What a reader must know of a cell; a missing error is a withheld one."""
     if is_structural:
         return "structural zero"
-    return "error withheld" if isnan(error) else "released"
+    return "error withheld" if error is None else "released"
 
 
 def tidy(value: float) -> object:
@@ -92,6 +93,14 @@ def tidy(value: float) -> object:
     if isnan(value):
         return None
     return int(value) if float(value).is_integer() else value
+
+
+def tidy_list(values: FloatArray) -> list[object]:
+    """`tidy` of many numbers at once."""
+    if len(values) and np.isfinite(values).all() and np.all(values == np.rint(values)):
+        whole: list[object] = values.astype(np.int64).tolist()
+        return whole
+    return [tidy(v) for v in values.tolist()]
 
 
 def header(space: CellSpace) -> tuple[str, ...]:

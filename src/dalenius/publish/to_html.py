@@ -61,7 +61,9 @@ def bar_chart(table: Table, lower: list[float], upper: list[float]) -> str:
     for line, (i, label) in enumerate(zip(order, labels, strict=True)):
         y = 10 + line * row
         length = max(values[i], 0) / top * width
-        parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>')
+        parts.append(
+            f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>'
+        )
         parts.append(f'<rect x="{left}" y="{y + 3}" width="{length:.1f}" height="{row - 8}" fill="#2f6f9f"/>')
         if isfinite(lower[i]) and isfinite(upper[i]):
             a, b = (left + max(e, 0) / top * width for e in (lower[i], upper[i]))
@@ -100,9 +102,7 @@ def _table(release: Release, table: Table, confidence: float) -> str:
     rest = table.space.size - _MOST_ROWS
     note = f"<p>{rest:,} more cells are in table.csv.</p>" if rest > 0 else ""
     caption = f"Released values with {confidence:.0%} margins of error"
-    return (
-        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{note}"
-    )
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{note}"
 
 
 def _number(value: object) -> str:

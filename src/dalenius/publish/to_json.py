@@ -15,7 +15,7 @@ import numpy as np
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Table, labels_of
-from dalenius.core.tabulation import tidy
+from dalenius.core.tabulation import tidy, tidy_list
 from dalenius.errors import DocumentError
 
 __all__ = ["to_json", "from_json", "load_release"]
@@ -23,7 +23,9 @@ __all__ = ["to_json", "from_json", "load_release"]
 
 def to_json(release: Release) -> bytes:
     """Canonical bytes of a release."""
-    return json.dumps(to_document(release), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(
+        to_document(release), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
 
 
 def to_document(release: Release) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def _numbers(values: FloatArray) -> Any:
     """A list, or a single number where all cells agree."""
     if len(values) > 1 and np.all(values == values[0]):
         return tidy(float(values[0]))
-    return [tidy(v) for v in values.tolist()]
+    return tidy_list(values)
 
 
 def _table(table: Table) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def _table(table: Table) -> dict[str, Any]:
         "measure": table.measure,
         "is_unbiased": table.is_unbiased,
         "space": _space(table.space),
-        "values": [tidy(v) for v in table.values.tolist()],
+        "values": tidy_list(table.values),
         "variance": _numbers(table.variance),
     }
 
@@ -95,7 +97,9 @@ def from_json(content: bytes | str) -> Release:
     try:
         return _read(document)
     except (KeyError, TypeError, ValueError) as error:
-        raise DocumentError(f"The release document is incomplete or damaged ({type(error).__name__}).") from error
+        raise DocumentError(
+            f"The release document is incomplete or damaged ({type(error).__name__})."
+        ) from error
 
 
 def _read(document: dict[str, Any]) -> Release:
@@ -113,7 +117,8 @@ def _read(document: dict[str, Any]) -> Release:
 
 def _read_space(document: dict[str, Any]) -> CellSpace:
     axes = tuple(
-        Axis(variable=a["variable"], labels=tuple(a["labels"]), level=a.get("level", "")) for a in document["axes"]
+        Axis(variable=a["variable"], labels=tuple(a["labels"]), level=a.get("level", ""))
+        for a in document["axes"]
     )
     return CellSpace(axes, frozenset(tuple(c) for c in document["structural_zeros"]))
 
