@@ -135,9 +135,16 @@ def _law(part: Mapping[str, Any]) -> IntegerLaw:
     return made
 
 
-def _noise(law: IntegerLaw, size: int, generator: np.random.Generator) -> IntArray:
+@lru_cache(maxsize=256)
+def _central(law: IntegerLaw) -> tuple[IntArray, FloatArray]:
     points, mass = Additive(law).central()
-    return generator.choice(points, size=size, p=mass / mass.sum())
+    return points, np.cumsum(mass / mass.sum())
+
+
+def _noise(law: IntegerLaw, size: int, generator: np.random.Generator) -> IntArray:
+    points, cumulative = _central(law)
+    index = np.searchsorted(cumulative, generator.random(size), side="right")
+    return points[np.minimum(index, len(points) - 1)]
 
 
 def _joint(release: Release) -> Joint:

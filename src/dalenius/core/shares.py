@@ -20,7 +20,9 @@ NEGLIGIBLE = 1e-4
 class Noise(Protocol):
     """How precise a table becomes with a share of the budget: 1 / variance, and its derivative."""
 
-    power: float
+    @property
+    def power(self) -> float:
+        """Exponent of the rule that is best without least squares."""
 
     def precision(self, share: float) -> float:
         """1 / variance of a cell."""

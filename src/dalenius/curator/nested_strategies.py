@@ -1,0 +1,173 @@
+"""Margins along declared hierarchies, and tables with structural zeros: where the residual decomposition does not hold.
+
+Two strategies are compared: the interior alone (every margin is a sum of perturbed cells), and each margin by itself
+followed by dense least squares, on tables small enough for it.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from dalenius.core import joint, registry
+from dalenius.core.calibrate import calibrate
+from dalenius.core.contracts import Measurement, Mechanism
+from dalenius.core.domain import Axis, Categories, CellSpace, Domain
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.nested import MOST_DENSE_CELLS, View, view_shape
+from dalenius.core.plan import Assemble
+from dalenius.core.query import TableQuery
+from dalenius.core.release import Block, Table
+from dalenius.curator.options import Purse, Request, purses
+from dalenius.errors import UnknownName, Unsupported
+from dalenius.measurements.noisy import Noisy
+from dalenius.statistics.count import Count
+
+Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
+_PARTS = 10**6
+
+
+def resolve(domain: Domain, axes: Sequence[Axis], margin: Sequence[str]) -> tuple[View, tuple[Axis, ...]]:
+    """A margin's view of the finest table, and its own axes; "variable.level" is a declared coarser level."""
+    wanted: dict[int, tuple[tuple[int, ...], Axis]] = {}
+    for name in margin:
+        position, groups, axis = _axis(domain, axes, name)
+        if position in wanted:
+            raise Unsupported(f"The margin {list(margin)} names two levels of {axes[position].variable!r}.")
+        wanted[position] = (groups, axis)
+    view = tuple(wanted[i][0] if i in wanted else None for i in range(len(axes)))
+    return view, tuple(wanted[i][1] for i in sorted(wanted))
+
+
+def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[int, ...], Axis]:
+    known = [axis.name for axis in axes]
+    if name in known:
+        position = known.index(name)
+        return position, tuple(range(len(axes[position]))), axes[position]
+    variable, _, level = name.partition(".")
+    for position, axis in enumerate(axes):
+        if axis.variable == variable and level and isinstance(domain.variable(variable).domain, Categories):
+            hierarchy = domain.variable(variable).hierarchy(level)
+            groups = [-1] * len(axis)
+            for category, label in enumerate(axis.codes):
+                if label >= 0:
+                    if groups[label] not in (-1, hierarchy.parent[category]):
+                        raise Unsupported(f"{axis.labels[label]!r} lies in two groups of {name!r}.")
+                    groups[label] = hierarchy.parent[category]
+            used = sorted(set(groups))
+            coarse = Axis(
+                variable=variable,
+                labels=tuple(hierarchy.groups[g] for g in used),
+                codes=tuple(
+                    used.index(p) if axis.codes[c] >= 0 else -1 for c, p in enumerate(hierarchy.parent)
+                ),
+                level=level,
+            )
+            return position, tuple(used.index(g) for g in groups), coarse
+    raise UnknownName.among("axis", name, known)
+
+
+def plan(domain: Domain, request: Request) -> Planned:
+    """The better of the two strategies, priced and ready."""
+    resolved = [resolve(domain, request.axes, m) for m in request.margins]
+    shape = tuple(len(axis) for axis in request.axes)
+    whole: View = tuple(tuple(range(n)) for n in shape)
+    found = []
+    for purse in purses(request.definition, request.budget):
+        options = [("interior", [(whole, request.axes, Fraction(1))])]
+        if not request.structural_zeros and prod(shape) <= MOST_DENSE_CELLS and len(resolved) > 1:
+            power = 1 / 3 if purse.currency == "epsilon" else 1 / 2
+            raw = [float(prod(view_shape(v))) ** power for v, _ in resolved]
+            parts = [Fraction(int(r / sum(raw) * _PARTS), _PARTS) for r in raw]
+            options.append(("split", [(v, a, p) for (v, a), p in zip(resolved, parts, strict=True)]))
+        for name, steps in options:
+            if request.strategy in (None, name):
+                found.append(_priced(request, purse, name, steps, resolved))
+    if not found:
+        raise Unsupported(f"The strategy {request.strategy!r} is not available along hierarchies.")
+    score = 1 if request.objective == "maximum" else 0
+    best = min(found, key=lambda option: option[0][score])
+    (_, measurements, law, preview) = best
+    preview["alternatives"] = [
+        {
+            "strategy": o[3]["strategy"],
+            "mechanism": o[3]["mechanism"],
+            "rmse": o[0][0],
+            "largest_std_error": o[0][1],
+        }
+        for o in found
+    ]
+    return measurements, law, _assemble(request, resolved, law), preview
+
+
+def _priced(
+    request: Request,
+    purse: Purse,
+    name: str,
+    steps: Sequence[tuple[View, tuple[Axis, ...], Fraction]],
+    resolved: Sequence[tuple[View, tuple[Axis, ...]]],
+) -> tuple[tuple[float, float], tuple[Measurement, ...], Joint, dict[str, Any]]:
+    family = registry.get("mechanisms", request.mechanism or purse.mechanism)
+    measurements: list[Measurement] = []
+    specs: list[dict[str, Any]] = []
+    for view, axes, share in steps:
+        space = CellSpace(axes, request.structural_zeros if axes == request.axes else frozenset())
+        statistic = Count(TableQuery(space=space, where=request.where))
+        definition, budget = purse.part(share)
+        sensitivity = statistic.sensitivity(request.neighbours)
+        mechanism: Mechanism = calibrate(family, sensitivity, request.neighbours.relation, definition, budget)
+        measurements.append(Noisy(" x ".join(a.name for a in axes) or "total", statistic, mechanism))
+        specs.append(
+            {"view": [list(g) if g is not None else None for g in view], "variance": mechanism.variance}
+        )
+    law = Joint(
+        "nested",
+        {
+            "strategy": name,
+            "axes": [axis.name for axis in request.axes],
+            "shape": [len(axis) for axis in request.axes],
+            "shown": [[list(g) if g is not None else None for g in view] for view, _ in resolved],
+            "blocks": specs,
+            "structural_zeros": list(CellSpace(request.axes, request.structural_zeros).structural_indices),
+        },
+    )
+    variances = [joint.nested_variance(law, k) for k in range(len(resolved))]
+    weights = request.weights or (1.0,) * len(resolved)
+    cells = sum(w * len(v) for w, v in zip(weights, variances, strict=True))
+    rmse = sqrt(sum(w * float(v.sum()) for w, v in zip(weights, variances, strict=True)) / cells)
+    worst = sqrt(max(float(v.max()) / w for w, v in zip(weights, variances, strict=True)))
+    preview = {
+        "strategy": name,
+        "mechanism": family.name,
+        "objective": request.objective,
+        "cells": sum(len(v) for v in variances),
+        "rmse": rmse,
+        "largest_std_error": worst,
+        "public_total": False,
+        "margins": [
+            {"axes": list(m), "cells": len(v), "std_error": sqrt(float(v.mean()))}
+            for m, v in zip(request.margins, variances, strict=True)
+        ],
+    }
+    return (rmse, worst), tuple(measurements), law, preview
+
+
+def _assemble(request: Request, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint) -> Assemble:
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        shown: list[FloatArray] = joint.estimates(blocks, law)
+        tables = []
+        for k, ((_, axes), values) in enumerate(zip(resolved, shown, strict=True)):
+            zeros = request.structural_zeros if axes == request.axes else frozenset()
+            tables.append(
+                Table(
+                    name=" x ".join(axis.name for axis in axes) or "total",
+                    space=CellSpace(axes, zeros),
+                    values=np.asarray(values, dtype=np.float64),
+                    variance=joint.nested_variance(law, k),
+                )
+            )
+        return tuple(tables)
+
+    return assemble

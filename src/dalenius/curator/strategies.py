@@ -1,0 +1,245 @@
+"""Which way to measure a list of margins: every strategy's error in closed form, from the request alone.
+
+Strategies: `interior` (the full cross, everything else is a sum), `split` (each margin by itself, with the shares that
+are best after least squares), `equal`, `cube_root` and `square_root` (the rules of the literature, as baselines),
+`residual` (optimal Gaussian noise on residual components) and `fourier` (binary variables). The planner compares
+them after least squares and takes the best; it never looks at data.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+from dalenius.core import joint
+from dalenius.core.budget import Budget
+from dalenius.core.contracts import Definition, Measurement
+from dalenius.core.domain import DROP, Axis, Bounds, CellSpace, Domain
+from dalenius.core.evidence import Evidence
+from dalenius.core.law import Joint
+from dalenius.core.margins import Workload
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.plan import Assemble, TablePlan
+from dalenius.core.query import Filter, TableQuery
+from dalenius.core.release import Block, Table
+from dalenius.curator import nested_strategies, options
+from dalenius.curator.options import Option, Request, Setting
+from dalenius.errors import InternalError, UnknownName
+from dalenius.spec.request import RequestDocument
+
+STRATEGIES = ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier")
+OBJECTIVES = ("weighted", "maximum")
+
+
+def plan_margins(
+    domain: Domain,
+    space: CellSpace | Sequence[Axis],
+    margins: Sequence[tuple[str, ...]],
+    where: tuple[Filter, ...],
+    budget: Budget,
+    definition: Definition,
+    neighbours: Neighbours | None = None,
+    *,
+    weights: Sequence[float] | None = None,
+    objective: str = "weighted",
+    strategy: str | None = None,
+    mechanism: str | None = None,
+) -> TablePlan:
+    """The plan with the least expected error for a list of margins; () is the grand total.
+
+    `space` is the full cross, or only its axes where the full cross is too large to be a table. A margin may name
+    a coarser declared level as "variable.level".
+    """
+    if objective not in OBJECTIVES:
+        raise UnknownName.among("objective", objective, OBJECTIVES)
+    if strategy is not None and strategy not in STRATEGIES:
+        raise UnknownName.among("strategy", strategy, STRATEGIES)
+    axes = space.axes if isinstance(space, CellSpace) else tuple(space)
+    zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
+    near = neighbours or domain.neighbours
+    names = [axis.name for axis in axes]
+    request = Request(
+        axes=axes,
+        margins=tuple(tuple(m) for m in margins),
+        where=where,
+        budget=budget,
+        definition=definition,
+        neighbours=near,
+        weights=tuple(weights or ()),
+        objective=objective,
+        strategy=strategy,
+        mechanism=mechanism,
+        structural_zeros=zeros,
+        total=public_total(domain, axes, where, near, has_zeros=bool(zeros)),
+    )
+    is_nested = any(name not in names for margin in request.margins for name in margin)
+    shows_interior = any(set(margin) == set(names) for margin in request.margins)
+    if is_nested or (zeros and shows_interior):
+        return finish(request, *nested_strategies.plan(domain, request))
+    workload = Workload(
+        tuple(len(a) for a in axes),
+        tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins),
+        request.weights,
+    )
+    setting = Setting(
+        axes=axes,
+        where=where,
+        workload=workload,
+        neighbours=near,
+        definition=definition,
+        budget=budget,
+        objective=objective,
+        mechanism=mechanism,
+        total=request.total,
+    )
+    found = options.every(setting, only=strategy)
+    best = min(found, key=lambda option: option.score)
+    law = best.law(setting)
+    return finish(
+        request, best.measurements(setting), law, _assemble(setting, law), _preview(setting, best, found)
+    )
+
+
+def public_total(
+    domain: Domain, axes: Sequence[Axis], where: Sequence[Filter], neighbours: Neighbours, *, has_zeros: bool
+) -> int | None:
+    """The declared size, if no neighbour can have another number of rows in the table; None otherwise.
+
+    That holds under replace only, for one row per unit, without a filter, a structural zero, or a value that falls out.
+    """
+    if not neighbours.is_replace or neighbours.max_rows != 1 or where or has_zeros:
+        return None
+    if any(not _keeps_everything(domain, axis) for axis in axes):
+        return None
+    return domain.public_size
+
+
+def _keeps_everything(domain: Domain, axis: Axis) -> bool:
+    declared = domain.variable(axis.variable).domain
+    if isinstance(declared, Bounds):
+        covered = bool(axis.cuts) and axis.cuts[0] <= declared.low and declared.high < axis.cuts[-1]
+        return covered and DROP not in (declared.outside, declared.missing)
+    return axis.is_complete and DROP not in (declared.missing, declared.unseen)
+
+
+def finish(
+    request: Request,
+    measurements: tuple[Measurement, ...],
+    law: Joint,
+    assemble: Assemble,
+    preview: dict[str, Any],
+) -> TablePlan:
+    """Price the whole list once more under the request's definition, and refuse what does not fit."""
+    profiles = [m.profile(request.neighbours) for m in measurements]
+    if not request.definition.fits(profiles, request.budget):
+        raise InternalError("A plan for margins exceeds its budget; nothing was read.")
+    weakest = min((m.evidence for m in measurements), key=_strength)
+    return TablePlan(
+        measurements=measurements,
+        assemble=assemble,
+        law=law,
+        reservation=request.definition.cost(profiles),
+        budget=request.budget,
+        mechanism=str(preview["mechanism"]),
+        strategy=str(preview["strategy"]),
+        evidence=weakest,
+        preview=preview,
+    )
+
+
+def _strength(evidence: Evidence) -> int:
+    return -list(type(evidence.level)).index(evidence.level)
+
+
+def table_name(names: Sequence[str]) -> str:
+    """How a margin is called: its axes, or "total"."""
+    return " x ".join(names) or "total"
+
+
+def _assemble(setting: Setting, law: Joint) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
+    workload, components = setting.workload, {tuple(a): v for a, v in law.parameters["components"]}
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        tables = []
+        for margin, values in zip(workload.margins, joint.estimates(blocks, law), strict=True):
+            variance = values * 0 + workload.variance(components, margin)
+            tables.append(
+                Table(
+                    name=table_name([setting.axes[a].name for a in margin]),
+                    space=CellSpace(tuple(setting.axes[a] for a in margin)),
+                    values=values,
+                    variance=variance,
+                )
+            )
+        return tuple(tables)
+
+    return assemble
+
+
+def _preview(setting: Setting, best: Option, found: Sequence[Option]) -> dict[str, Any]:
+    workload = setting.workload
+    return {
+        "strategy": best.strategy,
+        "mechanism": best.mechanism,
+        "objective": setting.objective,
+        "cells": sum(workload.size(m) for m in workload.margins),
+        "rmse": workload.rmse(best.components),
+        "largest_std_error": workload.worst(best.components),
+        "public_total": setting.total is not None,
+        "margins": [
+            {
+                "axes": [setting.axes[a].name for a in m],
+                "cells": workload.size(m),
+                "std_error": workload.variance(best.components, m) ** 0.5,
+            }
+            for m in workload.margins
+        ],
+        "alternatives": [
+            {
+                "strategy": option.strategy,
+                "mechanism": option.mechanism,
+                "rmse": workload.rmse(option.components),
+                "largest_std_error": workload.worst(option.components),
+                "rmse_before_least_squares": option.before,
+            }
+            for option in sorted(found, key=lambda o: o.score)
+        ],
+    }
+
+
+def plan_request(
+    domain: Domain, request: RequestDocument, query: TableQuery, budget: Budget, definition: Definition
+) -> TablePlan:
+    """The plan for a request document that asks for margins."""
+    table = request.table
+    return plan_margins(
+        domain,
+        query.space,
+        request_margins(table.margins, query.space.axes),
+        query.where,
+        budget,
+        definition,
+        weights=[float(w) for w in table.weights],
+        objective="maximum" if table.objective == "maximum" else "weighted",
+        strategy=request.privacy.strategy,
+        mechanism=request.privacy.mechanism,
+    )
+
+
+def request_margins(
+    asked: str | Sequence[Sequence[str]], axes: Sequence[Axis]
+) -> tuple[tuple[str, ...], ...]:
+    """ "none", "all", or a list of lists of axis names, as margins; the interior comes first.
+
+    >>> a, b = Axis(variable="a", labels=("x", "y")), Axis(variable="b", labels=("x", "y"), level="group")
+    >>> request_margins("all", [a, b])
+    (('a', 'b.group'), ('a',), ('b.group',), ())
+    >>> request_margins([["b"], []], [a, b])
+    (('b.group',), ())
+    """
+    names = [axis.name for axis in axes]
+    if isinstance(asked, str):
+        if asked == "all":
+            return tuple(m for size in range(len(names), -1, -1) for m in combinations(names, size))
+        return (tuple(names),)
+    by_variable = {axis.variable: axis.name for axis in axes}
+    return tuple(dict.fromkeys(tuple(by_variable.get(n, n) for n in m) for m in asked))

@@ -1,0 +1,157 @@
+"""Fourier coefficients of a binary table, each with its own integer noise.
+
+Guarantee
+    The coefficient of A, f_A = sum over rows of (-1)^(number of second categories among A), moves by one when a row is added
+    or removed; when a row is replaced by one that differs in the axes S it moves by two if |A and S| is odd and not at all
+    otherwise. Losses add over coefficients; the profile takes the worst S.
+Requires
+    Axes of exactly two labels. A unit with c rows moves a coefficient by at most c times as much.
+Noise
+    One integer law for each coefficient. Margins are sums of coefficients, so they agree with each other by construction.
+Evidence
+    Proved; exhaustive on all pairs of records in tests/measurements/test_fourier.py.
+References
+    Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar (2007); Rinott et al. (2018), section 7.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.contracts import Mechanism
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.law import IntArray, Joint
+from dalenius.core.margins import Margin, holder, maximal, sum_out
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.optimal import Pattern, patterns
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sampling import sample
+from dalenius.core.sealed import Sealed
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import Unsupported
+
+__all__ = ["Fourier", "coefficient_shift"]
+
+
+def coefficient_shift(margin: Margin, pattern: Pattern) -> int:
+    """How far the coefficient moves: one for an added record, two or none for a replaced one."""
+    if pattern is None:
+        return 1
+    return 2 * (len(pattern.intersection(margin)) % 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Fourier:
+    """Noisy coefficients; `noise[A]` is the law of the integer noise on the coefficient of A."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    where: tuple[Filter, ...]
+    noise: Mapping[Margin, Mechanism]
+    is_size_public: bool = False
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Barak et al. (2007)",))
+
+    def __post_init__(self) -> None:
+        if any(len(self.axes[a]) != 2 for margin in self.noise for a in margin):
+            raise Unsupported("Fourier coefficients need variables of exactly two categories.")
+
+    @property
+    def _tables(self) -> tuple[Margin, ...]:
+        return maximal(self.noise)
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The largest margins."""
+        return tuple(
+            TableQuery(space=CellSpace(tuple(self.axes[a] for a in m)), where=self.where)
+            for m in self._tables
+        )
+
+    @property
+    def law(self) -> Joint:
+        """Everything needed to draw such blocks again."""
+        return Joint(
+            "fourier",
+            {
+                "axes": [axis.name for axis in self.axes],
+                "shape": [len(axis) for axis in self.axes],
+                "components": [
+                    {
+                        "axes": list(a),
+                        "family": law.name,
+                        "parameters": {k: plain(Fraction(v)) for k, v in law.parameters.items()},
+                    }
+                    for a, law in self.noise.items()
+                ],
+            },
+        )
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Losses of the coefficients add; the worst pattern counts, in each view by itself."""
+        axes = sorted({a for margin in self.noise for a in margin})
+        is_public = self.is_size_public and neighbours.max_rows == 1
+        moves = patterns(axes, is_replace=neighbours.is_replace, is_size_public=is_public)
+        pure: list[Fraction | None] = []
+        rhos: list[tuple[Fraction, Fraction]] = []
+        steps: dict[tuple[Margin, int], PrivacyProfile] = {}
+        for pattern in moves:
+            epsilon: Fraction | None = Fraction(0)
+            rho = failure = Fraction(0)
+            for a, law in self.noise.items():
+                size = coefficient_shift(a, pattern) * neighbours.max_rows
+                if not size:
+                    continue
+                if (a, size) not in steps:
+                    one = Sensitivity.of_patterns(((size,),))
+                    steps[a, size] = law.profile(one, neighbours.relation)
+                step = steps[a, size]
+                epsilon = None if epsilon is None or not step.is_pure else epsilon + (step.epsilon or 0)
+                part, lost = step.zero_concentrated()
+                rho, failure = rho + part, failure + lost
+            pure.append(epsilon)
+            rhos.append((rho, failure))
+        known = [e for e in pure if e is not None]
+        return PrivacyProfile(
+            relation=neighbours.relation,
+            epsilon=max(known) if len(known) == len(pure) else None,
+            rho=max(r for r, _ in rhos),
+            rho_delta=max(d for _, d in rhos),
+            evidence=self.evidence,
+        )
+
+    def draw(self, rng: RandomSource) -> IntArray:
+        """One draw for each coefficient."""
+        return np.concatenate([sample(law, 1, rng) for law in self.noise.values()])
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Coefficients plus noise, in integers."""
+        tables = {
+            m: table.open_below_the_gate().reshape((2,) * len(m))
+            for m, table in zip(self._tables, exact, strict=True)
+        }
+        values = []
+        for a in self.noise:
+            from_table = holder(a, self._tables)
+            counts = sum_out(tables[from_table], from_table, a)
+            for _ in a:
+                counts = counts[0] - counts[1]
+            values.append(int(counts))
+        return Value(np.array(values, dtype=np.int64) + drawn)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """One number for each coefficient."""
+        if isinstance(outcome, NoReply):
+            return None
+        labels = tuple(" x ".join(self.axes[a].name for a in m) or "total" for m in self.noise)
+        space = CellSpace((Axis(variable=self.name, labels=labels),))
+        return Block(
+            name=self.name, space=space, values=outcome.values, law=self.law, role="fourier coefficients"
+        )

@@ -1,0 +1,142 @@
+"""All residual components of a list of margins in one step, with exact integer Gaussian noise.
+
+Guarantee
+    rho-zCDP with rho = c^2 / 2 * max over patterns of sum_A |w_A|^2 / s2_A, computed in integers. Component A is measured as
+    N_A M_A + E, with E discrete Gaussian of variance s2_A in each cell and N_A the number of cells, and only differences
+    from a reference cell along each axis are kept. Neighbours' arrays differ by N_A e_j; the part of it that the
+    differences can see equals that of the integer vector w_A = tensor(n_i e - 1), of squared length prod n_i (n_i - 1), so
+    the released differences are post-processing of an integer shift by w_A of independent discrete Gaussians.
+Requires
+    **The uncentred array is never released.** A unit with c rows multiplies the shift by at most c. Under replace, two
+    records that differ in the axes S are 2 (p_A - prod([i not in S] - 1/n_i)) apart; the worst S is taken over all patterns.
+Noise
+    The optimum over all Gaussian mechanisms that do not prefer one category to another, for the chosen objective.
+Evidence
+    Proved (docs/explanation/margins.md); exhaustive output laws on tiny shapes in tests/measurements/test_residual.py.
+References
+    Xiao, He, Zhang & Kifer (2023); Canonne, Kamath & Steinke (2020).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.law import IntArray, Joint
+from dalenius.core.margins import Margin, holder, maximal, sum_out
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.optimal import exact_cost, patterns
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sampling import sample
+from dalenius.core.sealed import Sealed
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+
+__all__ = ["Residual"]
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """Noisy residual components; `grid[A]` is the variance of the integer noise on A, in units of 1/N_A.
+
+    `is_size_public` says that no neighbour can have another number of rows in the table (traps 7); the planner sets it.
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    where: tuple[Filter, ...]
+    grid: Mapping[Margin, Fraction]
+    is_size_public: bool = False
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
+    )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def _tables(self) -> tuple[Margin, ...]:
+        return maximal(self.grid)
+
+    def _space(self, margin: Margin) -> CellSpace:
+        return CellSpace(tuple(self.axes[a] for a in margin))
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The largest margins; the others are sums of these."""
+        return tuple(TableQuery(space=self._space(m), where=self.where) for m in self._tables)
+
+    @property
+    def law(self) -> Joint:
+        """Everything needed to draw such blocks again."""
+        return Joint(
+            "residual",
+            {
+                "shape": list(self.shape),
+                "axes": [axis.name for axis in self.axes],
+                "family": DiscreteGaussian.name,
+                "components": [
+                    {"axes": list(a), "cells": self._cells(a), "noise_variance": plain(v)}
+                    for a, v in self.grid.items()
+                ],
+            },
+        )
+
+    def _cells(self, margin: Margin) -> int:
+        return int(np.prod([self.shape[a] for a in margin], dtype=np.int64))
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Zero-concentrated, for the worst pattern of change."""
+        axes = sorted({a for margin in self.grid for a in margin})
+        moves = patterns(
+            axes,
+            is_replace=neighbours.is_replace,
+            is_size_public=self.is_size_public and neighbours.max_rows == 1,
+        )
+        rho = exact_cost(self.shape, self.grid, moves) * neighbours.max_rows**2 / 2
+        return PrivacyProfile(relation=neighbours.relation, rho=rho, evidence=self.evidence)
+
+    def draw(self, rng: RandomSource) -> list[IntArray]:
+        """Independent noise for every cell of every component."""
+        return [sample(DiscreteGaussian(v), self._cells(a), rng) for a, v in self.grid.items()]
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and stays private."""
+        tables = {
+            m: table.open_below_the_gate().reshape(tuple(self.shape[a] for a in m))
+            for m, table in zip(self._tables, exact, strict=True)
+        }
+        parts = []
+        for (a, _), noise in zip(self.grid.items(), drawn, strict=True):
+            from_table = holder(a, self._tables)
+            counts = sum_out(tables[from_table], from_table, a)
+            scaled = counts * np.int64(self._cells(a)) + noise.reshape(counts.shape)
+            parts.append(_differences(scaled).ravel())
+        return Value(np.concatenate(parts))
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """One array: the components one after the other, in the order of `grid`."""
+        if isinstance(outcome, NoReply):
+            return None
+        count = len(outcome.values)
+        space = CellSpace((Axis(variable=self.name, labels=tuple(str(i) for i in range(count))),))
+        return Block(
+            name=self.name, space=space, values=outcome.values, law=self.law, role="residual components"
+        )
+
+
+def _differences(array: IntArray) -> IntArray:
+    """Differences from the first cell along each axis in turn: all that centring can see, in integers."""
+    out = array
+    for axis in range(array.ndim):
+        out = out - np.take(out, [0], axis=axis)
+    return out
