@@ -1,1 +1,1 @@
-"""The table server."""
+"""The table server: a table builder with a guarantee, in the browser and over HTTP."""

@@ -1,0 +1,100 @@
+"""`dalenius serve CONFIG`: the table server, in as many worker processes as the configuration says."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dalenius.server.config import ServerConfig
+
+
+def serve(
+    config: Annotated[
+        Path | None, typer.Argument(help="Server configuration (TOML).", show_default=False)
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve the demo population with two demo users.")
+    ] = False,
+    directory: Annotated[Path, typer.Option(help="Where the demo keeps its files.")] = Path("demo-server"),
+    host: Annotated[str | None, typer.Option(help="Instead of the configured address.")] = None,
+    port: Annotated[int | None, typer.Option(help="Instead of the configured port.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Instead of the configured number.")] = None,
+    add_user: Annotated[
+        str,
+        typer.Option("--add-user", help="NAME:ROLE; print a one-time password and stop.", show_default=False),
+    ] = "",
+) -> None:
+    """Serve protected tables in the browser and over HTTP."""
+    from dalenius.errors import DocumentError
+    from dalenius.server.config import ServerConfig
+
+    if demo:
+        from dalenius.server.demonstration import prepare
+
+        place, people = prepare(directory)
+    elif config is not None:
+        place, people = config, {}
+    else:
+        raise DocumentError("Name a configuration file, or use --demo.")
+    settings = ServerConfig.load(place)
+    if add_user:
+        _add_user(settings, add_user)
+        return
+    _announce(settings, people, host or settings.host, settings.port if port is None else port)
+    _run(settings, place, host, port, workers)
+
+
+def _add_user(settings: "ServerConfig", given: str) -> None:
+    import secrets
+
+    from dalenius.server.accounts import Accounts
+    from dalenius.server.store import Store
+
+    name, _, role = given.partition(":")
+    password = secrets.token_urlsafe(15)
+    store = Store(settings.store_location)
+    Accounts(store).create(name, role, password)
+    store.close()
+    typer.echo(f"{name} ({role}): {password}")
+
+
+def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:
+    from dalenius.cli.output import console
+
+    out = console()
+    out.print(f"[bold]{settings.title}[/] on [bold]http://{host}:{port}[/] (Ctrl+C stops it)")
+    for name, (role, password) in people.items():
+        out.print(f"  {role:9} [bold]{name}[/]  password [bold]{password}[/]  (shown this once)")
+
+
+def _run(
+    settings: "ServerConfig", place: Path, host: str | None, port: int | None, workers: int | None
+) -> None:
+    import os
+
+    import uvicorn
+
+    from dalenius.server import logs
+    from dalenius.server.app import CONFIG_VARIABLE
+    from dalenius.server.operations import Desk
+
+    # What is not registered yet is registered here, once, before any worker starts.
+    desk = Desk(settings)
+    desk.register_all(by="server")
+    desk.close()
+    logs.configure()
+    os.environ[CONFIG_VARIABLE] = str(Path(place).resolve())
+    uvicorn.run(
+        "dalenius.server.app:from_environment",
+        factory=True,
+        host=host or settings.host,
+        port=settings.port if port is None else port,
+        workers=workers or settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=30,
+        limit_concurrency=None,
+    )

@@ -1,0 +1,101 @@
+"""The application: services, guard, error shape, routes.
+
+`create_app(config)` makes one for a worker process; `from_environment` is what uvicorn's workers import.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from dalenius.errors import DaleniusError, DocumentError, RequestError
+from dalenius.server import logs
+from dalenius.server.config import ServerConfig
+from dalenius.server.errors import STATUS_CODES, NotFound, TooManyRequests, encode
+from dalenius.server.security import Guard
+from dalenius.server.services import Services
+from dalenius.version import VERSION
+
+CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
+
+
+def create_app(config: ServerConfig, *, with_pages: bool = True) -> FastAPI:
+    """The application of one worker process."""
+    services = Services(config)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        services.start()
+        try:
+            yield
+        finally:
+            services.close()
+
+    app = FastAPI(
+        title=f"{config.title}: protected tables",
+        version=VERSION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.services = services
+    _errors(app)
+    _routes(app, with_pages=with_pages)
+    app.add_middleware(
+        Guard, body_bytes=config.limits.body_bytes, metrics=services.metrics, secure=config.secure_cookies
+    )
+    return app
+
+
+def _routes(app: FastAPI, *, with_pages: bool) -> None:
+    from dalenius.server.routes import api, custody, operation, px
+
+    for module in (operation, api, custody, px):
+        app.include_router(module.router)
+    if with_pages:
+        from dalenius.server.pages import mount
+
+        mount(app)
+
+
+def _errors(app: FastAPI) -> None:
+    """Every refusal in the one shape."""
+
+    @app.exception_handler(DaleniusError)
+    async def ours(request: Request, error: DaleniusError) -> Response:
+        headers = {}
+        if isinstance(error, TooManyRequests) and "retry_after" in error.detail:
+            headers["Retry-After"] = str(error.detail["retry_after"])
+        if error.http_status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return Response(encode(error), error.http_status, headers, "application/json")
+
+    @app.exception_handler(HTTPException)
+    async def theirs(request: Request, error: HTTPException) -> Response:
+        known: RequestError = NotFound("There is nothing at this address.")
+        if error.status_code != 404:
+            known = RequestError(str(error.detail)[:200])
+        body = encode(known).replace(
+            f'"code":"{known.code}"'.encode(),
+            f'"code":"{STATUS_CODES.get(error.status_code, "bad_request")}"'.encode(),
+            1,
+        )
+        return Response(body, error.status_code, dict(error.headers or {}), "application/json")
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first.get("loc", ()))
+        refusal = DocumentError(f"{place}: {str(first.get('msg', 'not accepted'))[:200]}.", place=place)
+        return Response(encode(refusal), refusal.http_status, None, "application/json")
+
+
+def from_environment() -> FastAPI:
+    """For uvicorn's workers: the configuration is the file that an environment variable names."""
+    logs.configure()
+    return create_app(ServerConfig.load(os.environ[CONFIG_VARIABLE]))

@@ -1,0 +1,173 @@
+"""Who is calling: a proxy's header, an API token, a session cookie, or nobody.
+
+The order is fixed. A token that is wrong is refused, never treated as anonymous. A session cookie is signed, names a
+session kept on the server, and moves something only together with a form token. The proxy's header is believed only
+from the peers that the configuration lists.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from itsdangerous import BadSignature, URLSafeSerializer
+from starlette.responses import Response
+
+from dalenius.server.accounts import ANONYMOUS, Role, User
+from dalenius.server.config import ServerConfig
+from dalenius.server.errors import Forbidden, NotSignedIn
+from dalenius.server.security import check_form_token, form_token
+
+SESSION = "dalenius_session"
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+def _serializer(request: Request) -> URLSafeSerializer:
+    return URLSafeSerializer(request.app.state.services.key, salt="session")
+
+
+def session_id(request: Request) -> str:
+    """The session that the signed cookie names; empty if there is none or it was forged."""
+    cookie = request.cookies.get(SESSION, "")
+    if not cookie or len(cookie) > 300:
+        return ""
+    try:
+        value = _serializer(request).loads(cookie)
+    except BadSignature:
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def sign_in(request: Request, response: Response, user: User) -> None:
+    """Open a session and set its cookie; an old session of the browser is closed first."""
+    services = request.app.state.services
+    old = session_id(request)
+    if old:
+        services.accounts.close_session(old)
+    value = _serializer(request).dumps(services.accounts.open_session(user))
+    config: ServerConfig = services.config
+    response.set_cookie(
+        SESSION,
+        str(value),
+        max_age=int(config.limits.session_hours * 3600),
+        httponly=True,
+        secure=config.secure_cookies,
+        samesite="lax",
+        path="/",
+    )
+
+
+def sign_out(request: Request, response: Response) -> None:
+    """Close the session on the server and forget the cookie."""
+    session = session_id(request)
+    if session:
+        request.app.state.services.accounts.close_session(session)
+    response.delete_cookie(SESSION, path="/")
+
+
+def peer_of(request: Request) -> str:
+    """The address of whoever holds the connection."""
+    return request.client.host if request.client else ""
+
+
+def caller_address(request: Request) -> str:
+    """The client's address: as a trusted proxy reports it, or the peer's own."""
+    peer = peer_of(request)
+    proxy = request.app.state.services.config.proxy
+    if proxy is not None and peer in proxy.trusted:
+        forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        return forwarded[:64] or peer
+    return peer
+
+
+def _from_proxy(request: Request) -> User | None:
+    services = request.app.state.services
+    proxy = services.config.proxy
+    if proxy is None or peer_of(request) not in proxy.trusted:
+        return None
+    name = request.headers.get(proxy.header, "").strip()
+    if not name:
+        return None
+    user: User | None = services.accounts.find(name)
+    if user is None and proxy.create_as:
+        user = services.accounts.create(name, proxy.create_as, None)
+    if user is None:
+        raise NotSignedIn("The sign-on proxy named a user who has no account here.")
+    return user
+
+
+def identify(request: Request) -> tuple[User, str]:
+    """The user, and how they were recognised: proxy, token, session or nothing."""
+    accounts = request.app.state.services.accounts
+    user = _from_proxy(request)
+    if user is not None:
+        return user, "proxy"
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        found = accounts.token_user(token.strip()) if scheme.lower() == "bearer" else None
+        if found is None:
+            raise NotSignedIn(
+                "The API token is unknown, expired or revoked; send 'Authorization: Bearer TOKEN'."
+            )
+        return found, "token"
+    session = session_id(request)
+    if session:
+        found = accounts.session_user(session)
+        if found is not None:
+            return found, "session"
+    return ANONYMOUS, ""
+
+
+def current_user(request: Request) -> User:
+    """The caller, within the rate limit. Cookies (and proxies) change nothing without a form token.
+
+    Pages check the token of their own forms with `check_form`; API calls send it as `X-CSRF-Token`.
+    """
+    services = request.app.state.services
+    user, how = identify(request)
+    limits = services.config.limits
+    if user.is_anonymous:
+        services.limiter.take("anonymous", caller_address(request), limits.anonymous_per_minute)
+    else:
+        services.limiter.take("user", user.name, limits.requests_per_minute)
+        request.state.user_name = user.name
+    is_api = request.url.path.startswith("/api/")
+    if is_api and how in ("session", "proxy") and request.method not in _SAFE:
+        check_form(request, request.headers.get("x-csrf-token", ""))
+    return user
+
+
+def signed_in(request: Request) -> User:
+    """The caller, who must have signed in."""
+    user = current_user(request)
+    if user.is_anonymous:
+        raise NotSignedIn
+    return user
+
+
+def csrf_token(request: Request) -> str:
+    """The token for a form on this page: a hidden field named `csrf`."""
+    return form_token(request.app.state.services.key, request.state.visit, session_id(request))
+
+
+def check_form(request: Request, received: str) -> None:
+    """Refuse a form without the right token, or sent by another site."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Forbidden("This form was sent by another site.")
+    check_form_token(request.app.state.services.key, request.state.visit, session_id(request), received)
+
+
+def require(user: User, *roles: Role) -> None:
+    """Refuse other roles; who has not signed in is asked to."""
+    if user.role in roles:
+        return
+    if user.is_anonymous:
+        raise NotSignedIn
+    raise Forbidden(f"This needs the role {' or '.join(roles)}; you are signed in as {user.role}.")
+
+
+CurrentUser = Annotated[User, Depends(current_user)]
+SignedIn = Annotated[User, Depends(signed_in)]
+
+
+def csrf_field(request: Request) -> dict[str, Any]:
+    """For templates: the name and value of the hidden field."""
+    return {"name": "csrf", "value": csrf_token(request)}

@@ -1,0 +1,106 @@
+"""Which releases there are, folded from the ledger's own lines and kept up to date line by line.
+
+A look-up costs one read of the ledger's head; only lines that are new since then are read. Documents are not held here.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from dalenius.ledger import schema
+from dalenius.ledger.entry import Entry
+from dalenius.ledger.ledger import connect
+from dalenius.ledger.store import read_head
+from dalenius.server.views import ReleaseView
+
+
+class Catalogue:
+    """All releases of one ledger by entry."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self._lock = threading.Lock()
+        self._store: Any = None
+        self._seq = 0
+        self._charged: dict[str, ReleaseView] = {}
+        self._keys: dict[str, str] = {}
+        self._releases: dict[str, ReleaseView] = {}
+
+    def refreshed(self) -> Mapping[str, ReleaseView]:
+        """Releases as of now, oldest first; do not change the mapping."""
+        with self._lock:
+            try:
+                if self._store is None:
+                    self._store = connect(self._location)
+                head = read_head(self._store)
+                if head.seq > self._seq:
+                    rows = self._store.ask(schema.ENTRIES + " WHERE seq > ? ORDER BY seq", (self._seq,))
+                    # Readers may be walking through the old mapping, so a new one takes its place.
+                    self._releases = dict(self._releases)
+                    for row in rows:
+                        self._fold(Entry.read(row[4]))
+            except Exception:
+                self._drop()
+                raise
+            return self._releases
+
+    def _drop(self) -> None:
+        """Forget a connection that failed; the next look-up opens another."""
+        store, self._store = self._store, None
+        if store is not None:
+            try:
+                store.close()
+            except Exception:
+                return
+
+    def by_key(self, key: str) -> ReleaseView | None:
+        """The release under a memo key."""
+        releases = self.refreshed()
+        return releases.get(self._keys.get(key, ""))
+
+    def _fold(self, entry: Entry) -> None:
+        body = entry.body
+        if entry.kind == "charge":
+            self._charged[entry.name] = _view(entry)
+            self._keys[body["key"]] = entry.name
+        elif entry.kind == "release":
+            self._releases[body["entry"]] = self._with(body["entry"], body["status"])
+        elif entry.kind == "status":
+            self._releases[body["entry"]] = self._with(body["entry"], body["to"])
+        self._seq = entry.seq
+
+    def _with(self, entry: str, status: str) -> ReleaseView:
+        return replace(self._charged[entry], status=str(status))
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        with self._lock:
+            self._drop()
+
+
+def _view(entry: Entry) -> ReleaseView:
+    body = entry.body
+    request = body["request"]
+    axes = request.get("axes", [])
+    names = tuple(str(axis.get("variable", "")) for axis in axes)
+    measure = str(request.get("measure", "count"))
+    of = f" of {request['of']}" if request.get("of") else ""
+    return ReleaseView(
+        entry=entry.name,
+        dataset=str(body["dataset"]),
+        version=str(body["version"]),
+        population=entry.population,
+        title=f"{measure}{of} by {', '.join(names)}" if names else f"{measure}{of}",
+        measure=measure,
+        variables=names,
+        cells=prod(len(a["cells"]) if "cells" in a else max(len(a.get("cuts", ())) - 1, 1) for a in axes),
+        definition=str(body["definition"]),
+        budget=dict(body["budget"]),
+        cost=dict(body["cost"]),
+        status="",
+        at=entry.at,
+        analyst=str(body["analyst"]),
+        request=request,
+    )

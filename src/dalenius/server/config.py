@@ -1,0 +1,160 @@
+"""What the custodian tells the server: data sets, ledger, store, limits, languages, sign-on.
+
+One TOML file. Relative paths are read from the file's own directory. Nothing in it is a secret: keys are made on first
+start and kept in the state directory, readable by the server's user alone.
+"""
+
+import os
+import secrets
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dalenius.errors import DocumentError
+
+Mode = Literal["interactive", "list"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limits(_Part):
+    """How much one caller may ask for."""
+
+    body_bytes: int = Field(default=1_000_000, ge=1_000)
+    requests_per_minute: int = Field(default=1200, ge=1)
+    anonymous_per_minute: int = Field(default=600, ge=1)
+    releases_per_minute: int = Field(default=120, ge=1)
+    sign_ins_per_minute: int = Field(default=10, ge=1)
+    waiting_per_user: int = Field(default=20, ge=1)
+    direct_cells: int = Field(default=20_000, ge=1)
+    most_cells: int = Field(default=1_000_000, ge=1)
+    wait_seconds: float = Field(default=20.0, gt=0, le=120)
+    session_hours: float = Field(default=12.0, gt=0, le=24 * 31)
+
+
+class Proxy(_Part):
+    """Sign-on by a reverse proxy: its header names the user, and only the listed peers are believed."""
+
+    header: str = "X-Remote-User"
+    trusted: tuple[str, ...] = ()
+    create_as: Literal["", "analyst", "auditor"] = ""
+
+
+class Defaults(_Part):
+    """What the builder proposes for a table of this data set."""
+
+    definition: str = "pure"
+    epsilon: str | None = None
+    delta: str | None = None
+    rho: str | None = None
+
+
+class DatasetEntry(_Part):
+    """One data set that is served."""
+
+    document: str
+    policy: str | None = None
+    mode: Mode = "interactive"
+    list: str | None = Field(default=None, description="Request document of the list, released once.")
+    description: str = ""
+    defaults: Defaults = Defaults(epsilon="0.1")
+
+
+class ServerConfig(_Part):
+    """The whole file."""
+
+    title: str = "Dalenius"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8400
+    workers: Annotated[int, Field(ge=1, le=64)] = 2
+    runners: Annotated[int, Field(ge=1, le=16)] = 1
+    state: str = "state"
+    store: str | None = Field(
+        default=None, description="SQLite path or postgresql:// address of accounts and jobs."
+    )
+    ledger: str = "ledger.sqlite"
+    policy: str | None = None
+    languages: tuple[str, ...] = ("en", "de")
+    lease_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    tick_milliseconds: Annotated[int, Field(ge=1, le=60_000)] = 250
+    secure_cookies: bool = True
+    open_metrics: bool = False
+    limits: Limits = Limits()
+    proxy: Proxy | None = None
+    datasets: tuple[DatasetEntry, ...] = ()
+    base: Path = Field(default=Path(), exclude=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "ServerConfig":
+        """Read the file; a mistake is refused with the place where it is."""
+        place = Path(path)
+        try:
+            document = tomllib.loads(place.read_text())
+        except (OSError, ValueError) as error:
+            raise DocumentError(f"{place.name} cannot be read as a server configuration: {error}.") from error
+        return cls.of(document, place.resolve().parent)
+
+    @classmethod
+    def of(cls, document: dict[str, Any], base: Path) -> "ServerConfig":
+        """From plain values, with the directory that relative paths start from."""
+        try:
+            return cls.model_validate({**document, "base": base})
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise DocumentError(f"The server configuration is wrong at {where!r}: {first['msg']}.") from error
+
+    def path(self, name: str) -> Path:
+        """A path of the file, from the file's own directory."""
+        return self.base / name
+
+    @property
+    def state_directory(self) -> Path:
+        """Where keys and the store live; private to the server's user."""
+        place = self.path(self.state)
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return place
+
+    @property
+    def store_location(self) -> str:
+        """SQLite path or PostgreSQL address of accounts, sessions and jobs."""
+        if self.store is None:
+            return str(self.state_directory / "server.sqlite")
+        return self.store if "://" in self.store else str(self.path(self.store))
+
+    @property
+    def ledger_location(self) -> str:
+        """SQLite path or PostgreSQL address of the ledger."""
+        return self.ledger if "://" in self.ledger else str(self.path(self.ledger))
+
+    @property
+    def tick(self) -> float:
+        """Length of the public tick in seconds."""
+        return self.tick_milliseconds / 1000
+
+    def key(self) -> bytes:
+        """The key under which cookies and form tokens are signed; made once, shared by all workers."""
+        place = self.state_directory / "session.key"
+        try:
+            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return _wait_for(place)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+        return place.read_bytes()
+
+
+def _wait_for(place: Path) -> bytes:
+    """Another worker may be writing the key at this moment; it is 32 bytes or not there yet."""
+    import time
+
+    for _ in range(200):
+        key = place.read_bytes()
+        if len(key) == 32:
+            return key
+        time.sleep(0.01)
+    raise DocumentError(f"{place.name} in the state directory is damaged: it must hold 32 bytes.")

@@ -1,0 +1,106 @@
+"""One shape for every refusal that leaves the server, and the refusals that only a server has.
+
+Whatever goes wrong, the body is `{"error": {"code", "message", "detail"}}` with a stable code. An exception that nobody
+expected becomes one fixed sentence: its own text may name values, so it is neither sent nor logged.
+"""
+
+import json
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from dalenius.errors import DaleniusError, InternalError, PolicyError, RequestError
+
+STATUS_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"}
+
+
+class NotSignedIn(PolicyError):
+    """The address needs a user."""
+
+    code = "not_signed_in"
+    http_status = 401
+
+    def __init__(self, message: str = "Sign in, or send an API token.", **detail: object) -> None:
+        super().__init__(message, **detail)
+
+
+class Forbidden(PolicyError):
+    """The user's role does not include this."""
+
+    code = "forbidden"
+
+
+class NotFound(RequestError):
+    """Nothing is there, or nothing that this user may know of."""
+
+    code = "not_found"
+    http_status = 404
+
+
+class NotAcceptable(RequestError):
+    """None of the media types that the caller accepts is served."""
+
+    code = "not_acceptable"
+    http_status = 406
+
+
+class BodyTooLarge(RequestError):
+    """The body is longer than the server reads."""
+
+    code = "body_too_large"
+    http_status = 413
+
+
+class TooManyRequests(RequestError):
+    """The caller asks faster than the limit."""
+
+    code = "too_many_requests"
+    http_status = 429
+
+
+class Unavailable(InternalError):
+    """The ledger or the store cannot be reached now; nothing was charged by this call that is not in the ledger."""
+
+    code = "unavailable"
+    http_status = 503
+
+
+def body_of(error: DaleniusError) -> dict[str, Any]:
+    """The one shape, with nothing in it that JSON cannot carry."""
+    return _plain(error.to_dict())  # type: ignore[no-any-return]
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    if depth > 8:
+        return "…"
+    if isinstance(value, Mapping):
+        return {_text(str(k)): _plain(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(v, depth + 1) for v in list(value)[:200]]
+    if isinstance(value, bool | None):
+        return value
+    if isinstance(value, int):
+        return (
+            value
+            if abs(value) < 2**53
+            else _text(str(value) if value.bit_length() < 4096 else "a huge integer")
+        )
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return _text(str(value))
+
+
+def _text(value: str) -> str:
+    """Text that survives UTF-8: lone surrogates that a caller sent are replaced."""
+    return value.encode("utf-8", "replace").decode()[:2000]
+
+
+def encode(error: DaleniusError) -> bytes:
+    """The body as bytes."""
+    return json.dumps(body_of(error), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def places(error: BaseException) -> list[str]:
+    """Where an unexpected exception came from: files and lines, never its text or any local value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames[-12:]]

@@ -1,0 +1,256 @@
+"""The desk: one ledger and one curator for each data set, and what the server does with them.
+
+Nothing here knows about HTTP or roles. A ledger whose database went away is opened again; what it was doing is safe to
+repeat, because a request is charged once and answered by what is stored.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Status
+from dalenius.curator.curator import Curator
+from dalenius.curator.memo import memo_key, plan_digest
+from dalenius.curator.opening import ensure_quota
+from dalenius.errors import Conflict, DaleniusError, LedgerMismatch, NotRegistered
+from dalenius.ledger import Charge, Ledger
+from dalenius.ledger.account import ANALYST
+from dalenius.server.catalogue import Catalogue
+from dalenius.server.config import DatasetEntry, ServerConfig
+from dalenius.server.errors import NotFound, Unavailable, body_of
+from dalenius.server.views import QuotaView, ReleaseView
+from dalenius.spec.canonical import canonical
+from dalenius.spec.load import load_policy
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A data set as it is served."""
+
+    entry: DatasetEntry
+    curator: Curator
+
+    @property
+    def name(self) -> str:
+        """The data set's declared name."""
+        return self.curator.domain.name
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A priced request: the plan, its memo key, and the charge that a release would make."""
+
+    document: RequestDocument
+    plan: TablePlan
+    cells: int
+    charge: Charge
+
+
+class Desk:
+    """Plans, charges and releases for the whole server."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self._lock = threading.RLock()
+        self.ledger = self._open_ledger()
+        self.catalogue = Catalogue(config.ledger_location)
+        self._quotas: set[tuple[str, str]] = set()
+        self.served: dict[str, Served] = {}
+        for entry in config.datasets:
+            curator = Curator.open(
+                config.path(entry.document), ledger=self.ledger, policy=self._policy(entry)
+            )
+            if curator.domain.name in self.served:
+                raise Conflict(
+                    f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name
+                )
+            self.served[curator.domain.name] = Served(entry, curator)
+
+    def _open_ledger(self) -> Ledger:
+        return Ledger.open(
+            self.config.ledger_location, lease_seconds=self.config.lease_seconds, wait_seconds=5.0
+        )
+
+    def _policy(self, entry: DatasetEntry) -> PolicyDocument:
+        name = entry.policy or self.config.policy
+        return load_policy(self.config.path(name)) if name else PolicyDocument()
+
+    @contextmanager
+    def outages(self) -> Iterator[None]:
+        """Turn a database that went away into one refusal, and open the ledger again for the next call."""
+        try:
+            yield
+        except Exception as error:
+            if not _is_outage(error):
+                raise
+            self._reopen()
+            raise Unavailable("The ledger cannot be reached now; try again.") from None
+
+    def _reopen(self) -> None:
+        with self._lock:
+            try:
+                fresh = self._open_ledger()
+            except Exception:
+                return
+            old, self.ledger = self.ledger, fresh
+            for served in self.served.values():
+                served.curator.ledger = fresh
+        try:
+            old.close()
+        except Exception:
+            return
+
+    def find(self, name: str) -> Served:
+        """A served data set."""
+        try:
+            return self.served[name]
+        except KeyError:
+            raise NotFound(f"There is no data set named {name[:100]!r}.", known=sorted(self.served)) from None
+
+    # -- registration ------------------------------------------------------------------------------------------
+
+    def register_all(self, by: str) -> list[str]:
+        """Register what is not registered yet; names of what was."""
+        done = []
+        for name, served in self.served.items():
+            domain = served.curator.domain
+            if self.ledger.registration(name, domain.version) is None:
+                served.curator.register(by=by)
+                done.append(name)
+        return done
+
+    def warm(self) -> None:
+        """Open the data and check their fingerprints before the first request needs them."""
+        for served in self.served.values():
+            try:
+                _ = served.curator.source
+            except DaleniusError:
+                continue
+
+    # -- requests ----------------------------------------------------------------------------------------------
+
+    def quote(self, served: Served, document: RequestDocument, analyst: str, approved_by: str = "") -> Quote:
+        """Price a request: documents only, no data."""
+        curator = served.curator
+        plan = curator.plan(document)
+        form = canonical(document, curator.domain)
+        with self.outages():
+            registration = self.ledger.registration(curator.domain.name, curator.domain.version)
+        if registration is None:
+            raise NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
+        fixed = plan_digest(plan)
+        charge = Charge(
+            population=curator.domain.population,
+            relation=curator.domain.neighbours.relation,
+            dataset=curator.domain.name,
+            version=curator.domain.version,
+            key=memo_key(form.digest, curator.domain_digest, registration.fingerprint, fixed),
+            request=form.content,
+            definition=plan.definition,
+            budget=plan.budget.to_dict(),
+            cost=plan.reservation,
+            page=getattr(plan, "page", "master"),
+            analyst=analyst,
+            variables=_sensitive(document, curator),
+            plan_digest=fixed,
+            fingerprint=registration.fingerprint,
+            is_public_data=curator.domain.is_public,
+            approved_by=approved_by,
+        )
+        return Quote(document, plan, form.space.size, charge)
+
+    def refusal(self, quote: Quote) -> Mapping[str, Any] | None:
+        """The error that the ledger would answer with now, or nothing."""
+        self.apply_quota(quote.charge.dataset, quote.charge.analyst)
+        try:
+            with self.outages():
+                self.ledger.quote(quote.charge)
+        except Unavailable:
+            raise
+        except DaleniusError as error:
+            return body_of(error)
+        return None
+
+    def already(self, quote: Quote) -> ReleaseView | None:
+        """The published release that answers this request."""
+        with self.outages():
+            found = self.catalogue.by_key(quote.charge.key)
+        return found if found is not None and found.status == Status.PUBLISHED else None
+
+    def release(
+        self, served: Served, document: RequestDocument, *, analyst: str, approved_by: str, stage: Stage
+    ) -> str:
+        """Charge, measure, store: the entry under which the release is stored."""
+        self.apply_quota(served.name, analyst)
+        status = Status(served.curator.policy.release)
+        with self.outages():
+            release = served.curator.release(
+                document, analyst=analyst, approved_by=approved_by, status=status, stage=stage
+            )
+        return release.provenance.ledger_entry
+
+    # -- quotas ------------------------------------------------------------------------------------------------
+
+    def apply_quota(self, dataset: str, analyst: str) -> None:
+        """The policy's quota becomes the analyst's when they first ask; the custodian may change it later."""
+        curator = self.find(dataset).curator
+        population = curator.domain.population
+        if (population, analyst) in self._quotas:
+            return
+        with self.outages(), self._lock:
+            if population in self.ledger.populations():
+                ensure_quota(self.ledger, population, analyst, curator.policy)
+                self._quotas.add((population, analyst))
+
+    def quota(self, population: str, analyst: str) -> QuotaView:
+        """What an analyst may spend and has spent; nothing about anybody else."""
+        with self.outages():
+            purses = self.ledger.account(population).purses
+        for purse in purses:
+            if purse.key.kind == ANALYST and purse.key.name == analyst and purse.key.page == "master":
+                text = purse.to_dict()
+                return QuotaView(
+                    analyst=analyst,
+                    population=population,
+                    spent=text["spent"],
+                    limit=text["limit"],
+                    left=text["left"],
+                    charges=purse.charges,
+                )
+        nothing = {"rho": "0", "delta": "0"}
+        return QuotaView(
+            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0
+        )
+
+    def close(self) -> None:
+        """Let go of ledger and data."""
+        self.catalogue.close()
+        for served in self.served.values():
+            served.curator.close()
+        if not self.served:
+            self.ledger.close()
+
+
+def _sensitive(document: RequestDocument, curator: Curator) -> tuple[str, ...]:
+    """Variables of the request that carry a cap of their own."""
+    used = {axis.variable for axis in document.axes(curator.domain)} | set(document.table.where)
+    used |= {name for name in (document.table.of, document.table.weight) if name}
+    return tuple(sorted(name for name in used if curator.domain.variable(name).is_sensitive))
+
+
+def _is_outage(error: BaseException) -> bool:
+    """Whether a database, not a request, is at fault."""
+    import sqlite3
+
+    if isinstance(error, sqlite3.OperationalError):
+        return True
+    if isinstance(error, LedgerMismatch) and "cannot be opened" in error.message:
+        return True
+    return any(kind.__module__.split(".")[0] == "psycopg" for kind in type(error).__mro__)

@@ -1,0 +1,148 @@
+"""Views made from the library's own types: declared data sets, priced requests, saved tables."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.domain import Variable
+from dalenius.core.exact import plain
+from dalenius.server.operations import Quote, Served
+from dalenius.server.store import Store
+from dalenius.server.views import (
+    DatasetView,
+    LevelView,
+    Preview,
+    QuotaView,
+    ReleaseView,
+    SavedTable,
+    VariableView,
+)
+from dalenius.spec.request import RequestDocument, TablePart
+
+
+def variable_view(variable: Variable) -> VariableView:
+    """A declared variable."""
+    label = variable.label or variable.name
+    if variable.is_numeric:
+        bounds = variable.bounds
+        return VariableView(
+            name=variable.name,
+            label=label,
+            is_numeric=True,
+            bounds=(plain(bounds.lower), plain(bounds.upper)),
+            step=plain(bounds.step),
+            unit=variable.unit,
+            is_sensitive=variable.is_sensitive,
+        )
+    return VariableView(
+        name=variable.name,
+        label=label,
+        is_numeric=False,
+        categories=variable.categories.labels,
+        levels=tuple(LevelView(name=h.level, groups=h.groups) for h in variable.hierarchies),
+        is_sensitive=variable.is_sensitive,
+    )
+
+
+def dataset_view(served: Served, most_cells: int) -> DatasetView:
+    """A declared data set."""
+    curator, entry = served.curator, served.entry
+    domain, part = curator.domain, curator.document.dataset
+    variables = tuple(variable_view(v) for v in domain.variables.values() if v.is_confirmed)
+    measures = ("count", *_magnitudes()) if any(v.is_numeric for v in variables) else ("count",)
+    return DatasetView(
+        name=domain.name,
+        title=part.title or domain.name,
+        version=domain.version,
+        population=domain.population,
+        description=entry.description,
+        mode=entry.mode,
+        has_list=entry.list is not None,
+        variables=variables,
+        neighbours=domain.neighbours.sentence(),
+        measures=measures,
+        definitions=_definitions(served),
+        defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
+        most_cells=min(most_cells, curator.policy.allow.most_cells),
+    )
+
+
+def _magnitudes() -> tuple[str, ...]:
+    """Measures of numeric variables that a request document knows."""
+    schema = TablePart.model_json_schema()["properties"]["measure"]
+    return tuple(name for name in schema.get("enum", ()) if name != "count")
+
+
+def _definitions(served: Served) -> tuple[str, ...]:
+    allowed = []
+    for name in registry.names("definitions"):
+        definition = registry.get("definitions", name)
+        if served.curator.policy.allows_definition(name, definition.evidence):
+            allowed.append(name)
+    return tuple(allowed)
+
+
+def preview(
+    quote: Quote,
+    *,
+    quota: QuotaView,
+    already: ReleaseView | None,
+    from_list: bool,
+    refusal: Mapping[str, Any] | None,
+    direct_cells: int,
+) -> Preview:
+    """What a request would do."""
+    plan = quote.plan
+    details = dict(plan.preview)
+    return Preview(
+        dataset=quote.charge.dataset,
+        cells=quote.cells,
+        cost=plan.reservation.to_dict(),
+        definition=plan.definition,
+        budget=plan.budget.to_dict(),
+        mechanism=plan.mechanism,
+        strategy=plan.strategy,
+        std_error=_number(details.get("std_error")),
+        half_width_95=_number(details.get("half_width_95")),
+        evidence=plan.evidence.to_dict(),
+        warnings=tuple(plan.warnings),
+        is_queued=quote.cells > direct_cells,
+        quota=quota,
+        already=already,
+        from_list=from_list,
+        refusal=None if already is not None or from_list else refusal,
+        details={k: v for k, v in details.items() if k not in ("std_error", "half_width_95")},
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def without_analyst(view: ReleaseView) -> ReleaseView:
+    """The view for readers who may not know who asked."""
+    return replace(view, analyst="")
+
+
+def saved_tables(store: Store, name: str) -> tuple[SavedTable, ...]:
+    """A user's saved tables, newest first."""
+    rows = store.read(
+        "SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name
+    )
+    return tuple(
+        SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
+        for title, dataset, text, created in rows
+    )
+
+
+def save_table(store: Store, name: str, title: str, dataset: str, request: RequestDocument) -> None:
+    """Insert or replace."""
+    text = json.dumps(request.to_dict(), sort_keys=True)
+    store.write(
+        "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name, title)"
+        " DO UPDATE SET dataset = excluded.dataset, request = excluded.request, created = excluded.created",
+        name, title, dataset, text, time.time(),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Addresses of the server, one module for each kind of caller."""

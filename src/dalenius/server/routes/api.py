@@ -1,0 +1,184 @@
+"""The HTTP interface under /api/v1: data sets, plans, releases, jobs, tables from lists, inference, downloads.
+
+Documents are the ones that the command line takes. A release is queued as a job; the call waits for it for a while and
+otherwise answers 202 with the job's address. Whatever ends a job is seen on a tick.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, Response
+
+from dalenius.server.auth import CurrentUser, SignedIn
+from dalenius.server.downloads import negotiate
+from dalenius.server.errors import NotFound
+from dalenius.server.inference import METHODS, infer
+from dalenius.server.routes.bodies import InferenceBody, SavedBody, document_body, read_document
+from dalenius.server.views import Download, JobView, plain
+
+router = APIRouter(prefix="/api/v1", tags=["tables"])
+
+Name = Annotated[str, Path(max_length=200)]
+EntryName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
+JobName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
+Format = Annotated[str | None, Query(max_length=20, description="json, csv, html, …; otherwise by Accept")]
+EXAMPLE = {
+    "table": {"rows": ["grade"], "columns": ["branch"], "measure": "count"},
+    "privacy": {"definition": "pure", "epsilon": "0.5"},
+}
+
+
+@router.get("/datasets")
+def datasets(request: Request, user: CurrentUser) -> list[dict[str, Any]]:
+    """Data sets that are served, as declared."""
+    return [plain(view) for view in request.app.state.services.datasets(user)]
+
+
+@router.get("/datasets/{name}")
+def dataset(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
+    """One data set: variables, categories, levels, what may be measured."""
+    return plain(request.app.state.services.dataset(name))  # type: ignore[no-any-return]
+
+
+@router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE))
+async def plan(request: Request, name: Name, user: SignedIn) -> JSONResponse:
+    """Cells, cost, expected error, quota: free, no data are read."""
+    document = await read_document(request)
+    view = await run_in_threadpool(request.app.state.services.preview, user, name, document)
+    return JSONResponse(plain(view))
+
+
+@router.post("/datasets/{name}/tables", openapi_extra=document_body(EXAMPLE))
+async def table(request: Request, name: Name, user: CurrentUser, format: Format = None) -> Response:
+    """A table from the stored list: free, open to everybody, never computed from data."""
+    services = request.app.state.services
+    document = await read_document(request)
+    found = await run_in_threadpool(services.list_answer, user, name, document)
+    if found is None:
+        raise NotFound(
+            "The stored list of this data set does not hold this table; ask for a release instead."
+        )
+    return send(request, await run_in_threadpool(services.download_of, found, choose(request, format)))
+
+
+@router.post("/datasets/{name}/releases", openapi_extra=document_body(EXAMPLE), status_code=200)
+async def release(
+    request: Request,
+    name: Name,
+    user: SignedIn,
+    idempotency_key: Annotated[str, Header(max_length=200)] = "",
+    wait: Annotated[float, Query(ge=0, le=120, description="Seconds to wait for the answer.")] = 20,
+    format: Format = None,
+) -> Response:
+    """Release a table: from the list if it holds it, from the ledger if it was released before, else new and charged."""
+    services = request.app.state.services
+    chosen = choose(request, format)
+    document = await read_document(request)
+    found = await run_in_threadpool(services.list_answer, user, name, document)
+    if found is not None:
+        return send(request, await run_in_threadpool(services.download_of, found, chosen))
+    job: JobView = await run_in_threadpool(services.submit, user, name, document, idempotency_key)
+    if job.cells <= services.config.limits.direct_cells:
+        job = await services.wait(user, job.id, min(wait, services.config.limits.wait_seconds))
+    return await run_in_threadpool(_outcome, request, user, job, chosen)
+
+
+def _outcome(request: Request, user: Any, job: JobView, chosen: str) -> Response:
+    if job.state == "done":
+        response = send(request, request.app.state.services.download(user, job.entry, chosen))
+        response.headers["Content-Location"] = f"/api/v1/releases/{job.entry}"
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    if job.state == "failed":
+        return JSONResponse(job.error, job.http_status or 500)
+    return JSONResponse(_job(job), 202, headers={"Location": f"/api/v1/jobs/{job.id}"})
+
+
+def _job(job: JobView) -> dict[str, Any]:
+    address = f"/api/v1/releases/{job.entry}" if job.entry else None
+    return {**plain(job), "release": address}
+
+
+@router.get("/jobs")
+def jobs(request: Request, user: SignedIn) -> list[dict[str, Any]]:
+    """Your releases under way and finished, newest first."""
+    return [_job(job) for job in request.app.state.services.jobs_of(user)]
+
+
+@router.get("/jobs/{job}")
+def job(request: Request, job: JobName, user: SignedIn) -> dict[str, Any]:
+    """A release under way: its state and stage."""
+    return _job(request.app.state.services.job(user, job))
+
+
+@router.get("/releases")
+def releases(
+    request: Request,
+    user: CurrentUser,
+    dataset: Annotated[str, Query(max_length=200)] = "",
+    query: Annotated[str, Query(max_length=200)] = "",
+    status: Annotated[str, Query(max_length=20)] = "",
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> dict[str, Any]:
+    """Released tables, newest first."""
+    services = request.app.state.services
+    total, page = services.releases(user, dataset, query, status, offset, limit)
+    return {"total": total, "offset": offset, "releases": plain(page)}
+
+
+@router.get("/releases/{entry}")
+def read(request: Request, entry: EntryName, user: CurrentUser, format: Format = None) -> Response:
+    """A released table by its permanent address, in the format that you accept."""
+    return send(request, request.app.state.services.download(user, entry, choose(request, format)))
+
+
+@router.get("/inference")
+def methods() -> dict[str, str]:
+    """What can be computed from a release without data."""
+    return {name: doc for name, (doc, _) in METHODS.items()}
+
+
+@router.post("/releases/{entry}/inference")
+def inference(request: Request, entry: EntryName, body: InferenceBody, user: CurrentUser) -> JSONResponse:
+    """Intervals, tests and estimates that know the noise; from the release alone."""
+    found = request.app.state.services.release(user, entry)
+    return JSONResponse(infer(found, body.method, body.table, body.confidence, dict(body.options)))
+
+
+@router.get("/saved")
+def saved(request: Request, user: SignedIn) -> list[dict[str, Any]]:
+    """Your saved tables."""
+    return [plain(view) for view in request.app.state.services.saved(user)]
+
+
+@router.put("/saved/{title}", status_code=204)
+def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> Response:
+    """Keep a request under a title."""
+    request.app.state.services.save(user, title, body.dataset, body.request)
+    return Response(status_code=204)
+
+
+@router.delete("/saved/{title}", status_code=204)
+def forget(request: Request, title: Name, user: SignedIn) -> Response:
+    """Remove a saved table."""
+    request.app.state.services.forget(user, title)
+    return Response(status_code=204)
+
+
+def choose(request: Request, format: str | None) -> str:
+    """The format that was named, or the one that the caller accepts."""
+    return format if format is not None else negotiate(request.headers.get("accept", "*/*"))
+
+
+def send(request: Request, file: Download) -> Response:
+    """A document with its name and tag; 304 where the caller has it already."""
+    headers = {"ETag": file.etag, "Vary": "Accept, Authorization, Cookie"}
+    if file.is_public:
+        headers["Cache-Control"] = "no-cache"
+    if request.headers.get("if-none-match") == file.etag:
+        return Response(status_code=304, headers=headers)
+    kind = "inline" if file.media_type.startswith("application/json") else "attachment"
+    headers["Content-Disposition"] = f'{kind}; filename="{file.filename}"'
+    return Response(file.content, headers=headers, media_type=file.media_type)

@@ -1,0 +1,138 @@
+"""Reading what callers send: documents in JSON or TOML, and a few small JSON bodies."""
+
+import json
+from typing import Any
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from dalenius.errors import DocumentError
+from dalenius.spec.load import read_mapping
+from dalenius.spec.request import RequestDocument
+
+_TOML = ("application/toml", "text/x-toml", "text/toml")
+
+
+async def read_document(request: Request) -> dict[str, Any]:
+    """A request document as the command line takes it: JSON, or TOML where the content type says so."""
+    body = await request.body()
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DocumentError("The body is not UTF-8 text.") from None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in _TOML and not text.lstrip().startswith("{"):
+        raise DocumentError(
+            "The body must be a request document: a JSON object, or TOML with the content type application/toml."
+        )
+    return read_mapping(f"{text}\n", "request document")[0]
+
+
+def document_schema() -> dict[str, Any]:
+    """The request document for the OpenAPI description, with its parts written out in place."""
+    return _inlined(RequestDocument.model_json_schema())
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    parts = schema.pop("$defs", {})
+
+    def walk(node: Any) -> Any:
+        if isinstance(node, dict):
+            if set(node) >= {"$ref"}:
+                name = str(node["$ref"]).rpartition("/")[2]
+                return walk(parts[name])
+            return {key: walk(value) for key, value in node.items() if key != "default" or _is_json(value)}
+        return [walk(item) for item in node] if isinstance(node, list) else node
+
+    return walk(schema)  # type: ignore[no-any-return]
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def document_body(example: dict[str, Any]) -> dict[str, Any]:
+    """`openapi_extra` of a route that takes a request document."""
+    schema = document_schema()
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": schema, "example": example},
+                "application/toml": {"schema": {"type": "string"}},
+            },
+        }
+    }
+
+
+class Body(BaseModel):
+    """A small JSON body without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TokenBody(Body):
+    """A new token; name and password where no session is open."""
+
+    label: str = Field(min_length=1, max_length=100)
+    days: float = Field(default=90, gt=0, le=366)
+    name: str = Field(default="", max_length=64)
+    password: str = Field(default="", max_length=1024)
+
+
+class InferenceBody(Body):
+    """What to compute from a release."""
+
+    method: str = Field(max_length=40, description="interval, independence, …: see GET /api/v1/inference")
+    table: tuple[str, ...] = Field(
+        default=(), max_length=20, description="Axes of the table; empty for the first."
+    )
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(
+        default_factory=dict, max_length=20
+    )
+
+
+class AmountsBody(Body):
+    """Exact amounts as text, for example "0.25"."""
+
+    rho: str = Field(max_length=100)
+    delta: str = Field(default="0", max_length=100)
+    note: str = Field(default="", max_length=200)
+
+
+class ApprovalBody(Body):
+    """A decision on a large release."""
+
+    approve: bool
+    reason: str = Field(default="", max_length=300)
+
+
+class StatusBody(Body):
+    """The new status of a release."""
+
+    status: str = Field(max_length=20, description="embargoed, published or withdrawn")
+
+
+class ThresholdBody(Body):
+    """Above this rho a second person approves; null asks no more."""
+
+    above: str | None = Field(max_length=100)
+
+
+class UserBody(Body):
+    """A new user."""
+
+    name: str = Field(max_length=64)
+    role: str = Field(max_length=20, description="analyst, custodian or auditor")
+
+
+class SavedBody(Body):
+    """A saved table."""
+
+    dataset: str = Field(max_length=200)
+    request: dict[str, Any]

@@ -1,0 +1,165 @@
+"""The HTTP interface for accounts, quotas, ledger, approvals, status and users."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+
+from dalenius.server.accounts import User
+from dalenius.server.auth import CurrentUser, SignedIn, caller_address
+from dalenius.server.errors import NotSignedIn
+from dalenius.server.routes.api import EntryName, JobName, Name
+from dalenius.server.routes.bodies import (
+    AmountsBody,
+    ApprovalBody,
+    StatusBody,
+    ThresholdBody,
+    TokenBody,
+    UserBody,
+)
+from dalenius.server.views import plain
+
+router = APIRouter(prefix="/api/v1", tags=["custody"])
+
+
+@router.get("/me")
+def me(user: CurrentUser) -> dict[str, str]:
+    """Who you are to the server."""
+    return {"name": user.name, "role": user.role}
+
+
+@router.post("/tokens", status_code=201)
+def create_token(request: Request, body: TokenBody, user: CurrentUser) -> dict[str, str]:
+    """A new API token, shown this once. Signed in, or with name and password."""
+    services = request.app.state.services
+    owner = _owner(request, body, user)
+    return {"token": services.accounts.create_token(owner, body.label, body.days), "name": owner.name}
+
+
+def _owner(request: Request, body: TokenBody, user: User) -> User:
+    if not body.name:
+        if user.is_anonymous:
+            raise NotSignedIn("Sign in, or send name and password.")
+        return user
+    services = request.app.state.services
+    limit = services.config.limits.sign_ins_per_minute
+    services.limiter.take("sign-in", f"{body.name}@{caller_address(request)}", limit)
+    found: User | None = services.accounts.verify(body.name, body.password)
+    if found is None:
+        raise NotSignedIn("The name or the password is wrong.")
+    return found
+
+
+@router.get("/tokens")
+def tokens(request: Request, user: SignedIn) -> list[dict[str, Any]]:
+    """Your tokens, without their secrets."""
+    return [plain(token) for token in request.app.state.services.accounts.tokens(user)]
+
+
+@router.delete("/tokens/{identity}", status_code=204)
+def revoke_token(request: Request, identity: Name, user: SignedIn) -> Response:
+    """End a token of yours."""
+    request.app.state.services.accounts.revoke_token(user, identity)
+    return Response(status_code=204)
+
+
+@router.get("/datasets/{name}/quota")
+def quota(request: Request, name: Name, user: SignedIn) -> dict[str, Any]:
+    """What you may spend on the population of a data set, and have spent."""
+    return plain(request.app.state.services.quota(user, name))  # type: ignore[no-any-return]
+
+
+@router.get("/ledger/populations")
+def populations(request: Request, user: SignedIn) -> list[str]:
+    """Populations of the served data sets."""
+    return list(request.app.state.services.populations(user))
+
+
+@router.get("/ledger/statements/{population}")
+def statement(
+    request: Request, population: Name, user: SignedIn, everybody: Annotated[bool, Query()] = False
+) -> dict[str, Any]:
+    """Your own movements; everybody's for custodian and auditor."""
+    found = request.app.state.services.statement(user, population, everybody=everybody)
+    return found.to_dict()  # type: ignore[no-any-return]
+
+
+@router.get("/ledger/export")
+def export(
+    request: Request, user: SignedIn, form: Annotated[str, Query(max_length=10)] = "jsonl"
+) -> PlainTextResponse:
+    """Every line of the ledger, for custodian and auditor."""
+    return PlainTextResponse(request.app.state.services.ledger_lines(user, None, form))
+
+
+@router.get("/ledger/verify")
+def verify(request: Request, user: SignedIn) -> dict[str, Any]:
+    """Recompute the chain and the totals, for custodian and auditor."""
+    return request.app.state.services.verify(user).to_dict()  # type: ignore[no-any-return]
+
+
+@router.post("/populations/{population}/grants", status_code=204)
+def grant(request: Request, population: Name, body: AmountsBody, user: SignedIn) -> Response:
+    """Add to a population's budget."""
+    request.app.state.services.grant(user, population, body.rho, body.delta, body.note)
+    return Response(status_code=204)
+
+
+@router.put("/populations/{population}/quotas/{analyst}", status_code=204)
+def set_quota(
+    request: Request, population: Name, analyst: Name, body: AmountsBody, user: SignedIn
+) -> Response:
+    """Set what an analyst may spend in all."""
+    request.app.state.services.set_quota(user, population, analyst, body.rho, body.delta)
+    return Response(status_code=204)
+
+
+@router.put("/populations/{population}/approval", status_code=204)
+def set_approval(request: Request, population: Name, body: ThresholdBody, user: SignedIn) -> Response:
+    """Set the rho above which a second person approves."""
+    request.app.state.services.set_approval(user, population, body.above)
+    return Response(status_code=204)
+
+
+@router.get("/approvals")
+def approvals(request: Request, user: SignedIn) -> list[dict[str, Any]]:
+    """Releases that await a second person."""
+    return [plain(job) for job in request.app.state.services.approvals(user)]
+
+
+@router.post("/approvals/{job}", status_code=204)
+def decide(request: Request, job: JobName, body: ApprovalBody, user: SignedIn) -> Response:
+    """Approve or refuse a large release."""
+    services = request.app.state.services
+    if body.approve:
+        services.approve(user, job)
+    else:
+        services.refuse(user, job, body.reason)
+    return Response(status_code=204)
+
+
+@router.post("/releases/{entry}/status")
+def set_status(request: Request, entry: EntryName, body: StatusBody, user: SignedIn) -> dict[str, Any]:
+    """Embargo, publish or withdraw a release."""
+    view = request.app.state.services.set_status(user, entry, body.status)
+    return plain(view)  # type: ignore[no-any-return]
+
+
+@router.get("/users")
+def users(request: Request, user: SignedIn) -> list[dict[str, str]]:
+    """Everybody who may sign in."""
+    return [{"name": u.name, "role": u.role} for u in request.app.state.services.users(user)]
+
+
+@router.post("/users", status_code=201)
+def create_user(request: Request, body: UserBody, user: SignedIn) -> JSONResponse:
+    """A new user; the password is shown this once."""
+    password = request.app.state.services.create_user(user, body.name, body.role)
+    return JSONResponse({"name": body.name, "role": body.role, "password": password}, 201)
+
+
+@router.delete("/users/{name}", status_code=204)
+def deactivate(request: Request, name: Name, user: SignedIn) -> Response:
+    """Sign a user out for good."""
+    request.app.state.services.deactivate(user, name)
+    return Response(status_code=204)

@@ -1,0 +1,41 @@
+"""Health and metrics, for whoever runs the server."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from dalenius.server.accounts import Role
+from dalenius.server.auth import current_user, require
+from dalenius.server.errors import Unavailable, encode
+from dalenius.version import VERSION
+
+router = APIRouter(tags=["operation"])
+
+
+@router.get("/healthz", summary="Whether the process answers")
+def health() -> dict[str, str]:
+    """Alive; says nothing about ledger or data."""
+    return {"status": "ok", "version": VERSION}
+
+
+@router.get("/readyz", summary="Whether the ledger and the store answer")
+def ready(request: Request) -> Response:
+    """Ready to plan and release."""
+    services = request.app.state.services
+    try:
+        with services.desk.outages():
+            services.desk.catalogue.refreshed()
+        services.store.read("SELECT 1")
+    except Exception:
+        error = Unavailable("The ledger or the store cannot be reached.")
+        return Response(encode(error), error.http_status, media_type="application/json")
+    return Response(b'{"status":"ready"}', media_type="application/json")
+
+
+@router.get("/metrics", summary="Counters in the Prometheus text format", response_class=PlainTextResponse)
+def metrics(request: Request) -> PlainTextResponse:
+    """For custodian and auditor, or for everybody if the configuration opens it."""
+    services = request.app.state.services
+    if not services.config.open_metrics:
+        require(current_user(request), Role.CUSTODIAN, Role.AUDITOR)
+    gauges = {f'jobs{{state="{state}"}}': float(count) for state, count in services.jobs.counts().items()}
+    return PlainTextResponse(services.metrics.text(gauges))

@@ -1,0 +1,198 @@
+"""What every answer and every unsafe call must satisfy: headers, body limit, form tokens, rate limits.
+
+Guard is the outermost layer. It gives each request an id, refuses long bodies while they arrive, turns every exception
+into the one error shape, adds the security headers, and writes one log line. Content is `no-store` unless the route
+says that it is public.
+"""
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import SimpleCookie
+from typing import Any
+
+from dalenius.errors import DaleniusError, InternalError
+from dalenius.server import logs
+from dalenius.server.errors import BodyTooLarge, Forbidden, TooManyRequests, encode, places
+from dalenius.server.metrics import Metrics
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+VISIT = "dalenius_visit"
+
+
+class Guard:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool) -> None:
+        self._app = app
+        self._most = body_bytes
+        self._metrics = metrics
+        self._secure = secure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Guard one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        answer = _Answer(scope, send, secure=self._secure)
+        try:
+            await self._app(scope, self._limited(receive), answer.send)
+        except DaleniusError as error:
+            await answer.refuse(error)
+        except Exception as error:
+            logs.event("exception", 40, request=answer.id, kind=type(error).__name__, places=places(error))
+            await answer.refuse(InternalError("Something went wrong on our side.", request=answer.id))
+        finally:
+            self._note(scope, answer, time.perf_counter() - started)
+
+    def _limited(self, receive: Receive) -> Receive:
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._most:
+                raise BodyTooLarge(f"A body may have {self._most:,} bytes.", limit=self._most)
+            return message
+
+        return limited
+
+    def _note(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        self._metrics.request(
+            scope["method"] if scope["method"].isalpha() else "other", route, answer.status, seconds
+        )
+        user = scope.get("state", {}).get("user_name", "")
+        logs.event(
+            "request",
+            request=answer.id,
+            method=scope["method"],
+            route=route,
+            status=answer.status,
+            milliseconds=round(seconds * 1000),
+            user=user,
+        )
+
+
+class _Answer:
+    """One response on its way out."""
+
+    def __init__(self, scope: Scope, send: Send, *, secure: bool) -> None:
+        self.id = secrets.token_hex(8)
+        self.status = 500
+        self._scope = scope
+        self._send = send
+        self._secure = secure
+        self._is_started = False
+        visit = cookie_of(scope, VISIT)
+        self._is_new = not (20 <= len(visit) <= 100)
+        state = scope.setdefault("state", {})
+        state["request_id"] = self.id
+        state["visit"] = secrets.token_urlsafe(24) if self._is_new else visit
+
+    async def send(self, message: Message) -> None:
+        """Add the headers to the first message; pass on the rest."""
+        if message["type"] == "http.response.start":
+            self._is_started = True
+            self.status = message["status"]
+            message["headers"] = self._headers(list(message.get("headers", [])))
+        await self._send(message)
+
+    def _headers(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        present = {name.lower() for name, _ in headers}
+        headers += [pair for pair in HEADERS if pair[0] not in present]
+        headers.append((b"x-request-id", self.id.encode()))
+        if b"cache-control" not in present:
+            headers.append((b"cache-control", b"no-store"))
+        if self._secure:
+            headers.append((b"strict-transport-security", b"max-age=31536000"))
+        kind = next((value for name, value in headers if name.lower() == b"content-type"), b"")
+        if self._is_new and kind.startswith(b"text/html"):
+            value = f"{VISIT}={self._scope['state']['visit']}; Path=/; HttpOnly; SameSite=Lax"
+            headers.append((b"set-cookie", (value + ("; Secure" if self._secure else "")).encode()))
+        return headers
+
+    async def refuse(self, error: DaleniusError) -> None:
+        """The one error shape, unless the answer has begun."""
+        if self._is_started:
+            return
+        body = encode(error)
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await self.send({"type": "http.response.start", "status": error.http_status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+
+def cookie_of(scope: Scope, name: str) -> str:
+    """A cookie by name; nothing if the header is damaged."""
+    for key, value in scope.get("headers", ()):
+        if key == b"cookie":
+            try:
+                morsel = SimpleCookie(value.decode("latin-1")).get(name)
+            except Exception:
+                return ""
+            return morsel.value if morsel else ""
+    return ""
+
+
+def form_token(key: bytes, visit: str, session: str) -> str:
+    """The token that a form must carry: tied to this browser and to this session."""
+    return hmac.new(key, f"form\0{visit}\0{session}".encode(), hashlib.sha256).hexdigest()
+
+
+def check_form_token(key: bytes, visit: str, session: str, received: str) -> None:
+    """Refuse a form that another site, or another session, made."""
+    if not hmac.compare_digest(form_token(key, visit, session).encode(), received.encode("utf-8", "replace")):
+        raise Forbidden("This form is not from this session: load the page again and send it once more.")
+
+
+class RateLimiter:
+    """Token buckets, one for each caller and purpose; in memory, so a worker counts for itself."""
+
+    def __init__(self, workers: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+        self._share = workers
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def take(self, purpose: str, caller: str, per_minute: int) -> None:
+        """Take one, or refuse and say when the next one is there."""
+        limit = max(per_minute / self._share, 1.0)
+        now = self._clock()
+        with self._lock:
+            if len(self._buckets) > 50_000:
+                self._forget(now)
+            left, since = self._buckets.get((purpose, caller), (limit, now))
+            left = min(limit, left + (now - since) * limit / 60)
+            if left < 1:
+                wait = (1 - left) * 60 / limit
+                self._buckets[purpose, caller] = (left, now)
+                raise TooManyRequests(
+                    f"At most {per_minute} requests a minute are served; wait {wait:.0f} s.",
+                    limit=per_minute,
+                    retry_after=int(wait) + 1,
+                )
+            self._buckets[purpose, caller] = (left - 1, now)
+
+    def _forget(self, now: float) -> None:
+        self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < 120}
