@@ -100,7 +100,7 @@ class Books:
     def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
         """Stored releases in the order in which they were charged."""
         clauses, values = ["1 = 1"], []
-        for column, value in (("r.population", population), ("r.status", status)):
+        for column, value in (("c.population", population), ("r.status", status)):
             if value is not None:
                 clauses.append(f"{column} = ?")
                 values.append(str(value))

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS terms (
     population      TEXT PRIMARY KEY,
     relation        TEXT NOT NULL,
     approval_above  BIGINT,
-    is_scheduled    INTEGER NOT NULL
+    is_scheduled    INTEGER NOT NULL CHECK (is_scheduled IN (0, 1))
 );
 CREATE TABLE IF NOT EXISTS purses (
     population     TEXT NOT NULL,
@@ -55,16 +55,15 @@ CREATE TABLE IF NOT EXISTS charges (
     analyst         TEXT NOT NULL,
     fingerprint     TEXT NOT NULL,
     plan_digest     TEXT NOT NULL,
-    is_tainted      INTEGER NOT NULL,
-    is_public_data  INTEGER NOT NULL,
-    is_done         INTEGER NOT NULL,
+    is_tainted      INTEGER NOT NULL CHECK (is_tainted IN (0, 1)),
+    is_public_data  INTEGER NOT NULL CHECK (is_public_data IN (0, 1)),
+    is_done         INTEGER NOT NULL CHECK (is_done IN (0, 1)),
     lease           TEXT NOT NULL,
     lease_until     DOUBLE PRECISION NOT NULL
 );
 CREATE TABLE IF NOT EXISTS releases (
     entry       TEXT PRIMARY KEY REFERENCES charges (entry),
     key         TEXT NOT NULL UNIQUE REFERENCES charges (key),
-    population  TEXT NOT NULL,
     digest      TEXT NOT NULL,
     status      TEXT NOT NULL CHECK (status IN ('draft', 'embargoed', 'published', 'withdrawn')),
     document    {blob} NOT NULL
@@ -135,7 +134,7 @@ WHERE key = ? AND entry = ? AND lease = ? AND is_done = 0 AND fingerprint = ? AN
 """
 
 ADD_RELEASE = """
-INSERT INTO releases (entry, key, population, digest, status, document) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO releases (entry, key, digest, status, document) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
 """
 
@@ -162,7 +161,7 @@ RELEASES = "SELECT entry, key, digest, status FROM releases"
 REGISTRATIONS = "SELECT dataset, version, population, fingerprint, domain_digest, entry FROM registrations"
 CHECKS = "SELECT population, value FROM checks"
 DOCUMENTS = """
-SELECT r.entry, r.key, r.document, r.status, r.population, c.analyst, r.digest
+SELECT r.entry, r.key, r.document, r.status, c.population, c.analyst, r.digest
 FROM releases r JOIN charges c ON c.entry = r.entry
 """
 ENTRIES = "SELECT seq, name, kind, population, line, previous, digest FROM entries"

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from dalenius.core.neighbours import Relation
+from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
 from dalenius.ledger.account import Purse, PurseKey, Terms
 from dalenius.ledger.charge import Registration, StoredRelease
@@ -44,8 +45,18 @@ class Store(Protocol):
 
 def read_head(store: Store) -> Head:
     """The last line."""
-    seq, digest = store.ask(schema.HEAD)[0]
+    rows = store.ask(schema.HEAD)
+    if len(rows) != 1:
+        raise LedgerCorrupt("The ledger has no head.")
+    seq, digest = rows[0]
     return Head(int(seq), str(digest))
+
+
+def _flag(value: object) -> bool:
+    """A column that holds 0 or 1 and nothing else."""
+    if value not in (0, 1):
+        raise LedgerCorrupt("A column of the ledger holds something that it cannot hold.")
+    return bool(value)
 
 
 def _where(
@@ -66,7 +77,7 @@ def as_terms(row: Row) -> Terms:
         population=row[0],
         relation=Relation(row[1]),
         approval_above=row[2],
-        is_scheduled=bool(row[3]),
+        is_scheduled=_flag(row[3]),
     )
 
 
@@ -96,9 +107,9 @@ def _charge(row: Row) -> ChargeRow:
         analyst=row[7],
         fingerprint=row[8],
         plan_digest=row[9],
-        is_tainted=bool(row[10]),
-        is_public_data=bool(row[11]),
-        is_done=bool(row[12]),
+        is_tainted=_flag(row[10]),
+        is_public_data=_flag(row[11]),
+        is_done=_flag(row[12]),
         lease=row[13],
         lease_until=float(row[14]),
     )
@@ -188,10 +199,7 @@ def apply(store: Store, draft: Draft) -> None:
     _run(
         store,
         schema.ADD_RELEASE,
-        [
-            (r.entry, r.key, new.charges[r.key].population, r.digest, r.status, draft.documents[r.entry])
-            for r in fresh
-        ],
+        [(r.entry, r.key, r.digest, r.status, draft.documents[r.entry]) for r in fresh],
     )
     moved = [(r, old.releases.get(e)) for e, r in new.releases.items()]
     _run(store, schema.SET_STATUS, [(r.status, r.entry, was.status) for r, was in moved if was and was != r])

@@ -1,0 +1,275 @@
+"""Tampering: a thousand random changes, every truncation, a rewritten chain; and what cannot be known."""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dalenius.ledger import Ledger
+from dalenius.ledger.draft import Draft, Head
+from dalenius.ledger.entry import GENESIS, Entry, canonical
+from dalenius.ledger.sqlite_store import SqliteStore
+from dalenius.ledger.state import State
+from dalenius.ledger.store import apply
+from dalenius.ledger.verify import VerifyReport, verify_store
+
+TABLES = ("entries", "head", "terms", "purses", "releases", "charges", "registrations", "checks")
+NOT_IN_THE_CHAIN = {"lease", "lease_until"}
+
+
+class Intruder(SqliteStore):
+    """Somebody with the file, who removes the guards, changes what he likes, and is undone afterwards."""
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """The intruder's own transaction is looked at as if it had been committed."""
+        yield
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """A change that does not remain."""
+        self.ask("PRAGMA foreign_keys = OFF")
+        self.ask("PRAGMA ignore_check_constraints = ON")
+        self.ask("BEGIN IMMEDIATE")
+        for (name,) in self.ask("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            self.ask(f"DROP TRIGGER {name}")
+        try:
+            yield
+        finally:
+            self.ask("ROLLBACK")
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, Intruder]]:
+    """A ledger in which a little of everything has happened."""
+    import runpy
+
+    folder = tmp_path_factory.mktemp("scene")
+    make = runpy.run_path(str(Path(__file__).with_name("load.py")))["charge"]
+    ledger = Ledger.open(folder / "ledger.db", lease_seconds=0.0)
+    ledger.secret("people")
+    ledger.register("people", "census", "1", "fingerprint", "domain", by="custodian")
+    ledger.grant("people", "add-remove", "1/1000", "1e-6", by="custodian", note="first year")
+    ledger.quota("people", "ann", "1/2000", "1e-6", by="custodian")
+    ledger.cap("people", "age", "1/3000", 0, by="custodian")
+    ledger.share("people", "1/5000", 0, by="custodian")
+    ledger.approval("people", "1/4000", by="custodian")
+    ledger.schedule("people", [("1", "1/1000", 0)], by="custodian")
+    for number in range(12):
+        reservation = ledger.reserve(make(f"key{number}", 1000 + number, "ann" if number % 2 else "bob"))
+        if number % 4 != 3:
+            status = ["published", "draft", "embargoed"][number % 3]
+            release = ledger.commit(reservation, f"document {number}".encode(), status)
+            if status == "draft":
+                ledger.set_status(release.entry, "withdrawn", by="custodian")
+    ledger.reserve(make("key3", 1003, "ann"))
+    ledger.note("inspection", {"what": "losses"}, by="custodian", population="people")
+    intruder = Intruder(folder / "ledger.db")
+    yield ledger, intruder
+    intruder.close()
+    ledger.close()
+
+
+def look(ledger: Ledger, store: SqliteStore, *, is_anchored: bool = True) -> VerifyReport:
+    lines = ledger._anchor_file.lines(ledger._name) if is_anchored else None
+    return verify_store(store, lines)
+
+
+def columns(store: SqliteStore, table: str) -> list[str]:
+    return [row[1] for row in store.ask(f"PRAGMA table_info({table})") if row[1] not in NOT_IN_THE_CHAIN]
+
+
+def changed(value: Any, rng: random.Random) -> Any:
+    """Something else of the same type."""
+    if value is None:
+        return 1
+    if isinstance(value, int):
+        return value + rng.choice([-1, 1, 1000, -(10**6)])
+    raw = bytearray(value if isinstance(value, bytes) else value.encode())
+    kind = rng.randrange(3)
+    if kind == 0 and raw:
+        place = rng.randrange(len(raw))
+        raw[place] = ord(rng.choice([c for c in "0123456789abcdef" if ord(c) != raw[place]]))
+    elif kind == 1 and raw:
+        del raw[rng.randrange(len(raw))]
+    else:
+        raw.insert(rng.randrange(len(raw) + 1), ord(rng.choice("0a{")))
+    return bytes(raw) if isinstance(value, bytes) else raw.decode()
+
+
+def change_anything(store: Intruder, rng: random.Random) -> str:
+    """One value of one row of one table; entries most often."""
+    table = rng.choice(("entries", "entries", "entries", *TABLES))
+    column = rng.choice(columns(store, table))
+    place, value = rng.choice(store.ask(f"SELECT rowid, {column} FROM {table}"))
+    new = changed(value, rng)
+    store.ask(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE rowid = ?", (new, place))
+    return f"{table}.{column} of row {place}: {value!r} to {new!r}"
+
+
+def remove_row(store: Intruder, rng: random.Random) -> str:
+    """One row of one table."""
+    table = rng.choice(TABLES)
+    place = rng.choice(store.ask(f"SELECT rowid FROM {table}"))[0]
+    store.ask(f"DELETE FROM {table} WHERE rowid = ?", (place,))
+    return f"row {place} removed from {table}"
+
+
+def forge_line(store: Intruder, rng: random.Random) -> str:
+    """A line with another cost and a right digest of its own."""
+    seq, line = rng.choice(store.ask("SELECT seq, line FROM entries WHERE kind IN ('charge', 'grant')"))
+    document = json.loads(line)
+    document["body"]["units"]["rho"] += rng.choice([-1, 1, 100])
+    entry = Entry.read(canonical(document))
+    sql = "UPDATE entries SET line = ?, digest = ?, name = ? WHERE seq = ?"
+    store.ask(sql, (entry.line, entry.digest, entry.name, seq))
+    return f"line {seq} forged"
+
+
+def swap_lines(store: Intruder, rng: random.Random) -> str:
+    """Two lines change places."""
+    (one, first), (two, second) = rng.sample(store.ask("SELECT seq, line FROM entries"), 2)
+    store.ask("UPDATE entries SET line = ? WHERE seq = ?", (second, one))
+    store.ask("UPDATE entries SET line = ? WHERE seq = ?", (first, two))
+    return f"lines {one} and {two} swapped"
+
+
+def rewrite(store: Intruder, lines: list[Entry]) -> None:
+    """The whole store written anew from these lines, every table and digest consistent."""
+    documents = {row[0]: bytes(row[1]) for row in store.ask("SELECT entry, document FROM releases")}
+    by_key = {row[0]: bytes(row[1]) for row in store.ask("SELECT key, document FROM releases")}
+    for table in TABLES:
+        store.ask(f"DELETE FROM {table}")
+    store.ask("INSERT INTO head (id, seq, digest) VALUES (1, 0, ?)", (GENESIS,))
+    draft = Draft(State(), Head(0, GENESIS), 0.0)
+    names: dict[str, str] = {}
+    for old in lines:
+        body = json.loads(json.dumps(old.body))
+        if body.get("entry") in names:
+            body["entry"] = names[body["entry"]]
+        new = draft.emit(old.kind, population=old.population, by=old.by, body=body)
+        names[old.name] = new.name
+    draft.documents = {r.entry: by_key[r.key] for r in draft.state.releases.values()} | documents
+    apply(store, draft)
+    store.ask("UPDATE charges SET is_done = 1 WHERE key IN (SELECT key FROM releases)")
+
+
+def test_a_thousand_random_changes_are_detected(scene):
+    ledger, intruder = scene
+    assert look(ledger, intruder).is_ok
+    rng = random.Random(2024)
+    kinds = [change_anything] * 7 + [remove_row, forge_line, swap_lines]
+    tried = 0
+    while tried < 1000:
+        with intruder.at_work():
+            before = intruder.ask("SELECT total_changes()")[0][0]
+            what = rng.choice(kinds)(intruder, rng)
+            if intruder.ask("SELECT total_changes()")[0][0] == before:
+                continue
+            tried += 1
+            report = look(ledger, intruder)
+            assert not report.is_ok, what
+    assert look(ledger, intruder).is_ok
+
+
+def test_every_truncation_and_roll_back_is_detected_with_the_anchor(scene):
+    ledger, intruder = scene
+    lines = ledger.entries()
+    for length in range(1, len(lines)):
+        with intruder.at_work():
+            rewrite_exactly(intruder, lines[:length])
+            assert not look(ledger, intruder).is_ok, length
+            # Without the anchor an older state is as good as any, and the report says so.
+            blind = look(ledger, intruder, is_anchored=False)
+            assert blind.is_ok, blind.problems
+            assert "removed" in blind.unknown[0]
+
+
+def rewrite_exactly(store: Intruder, lines: list[Entry]) -> None:
+    """The store as it was when these lines were all there was."""
+    by_key = {row[0]: bytes(row[1]) for row in store.ask("SELECT key, document FROM releases")}
+    for table in TABLES:
+        store.ask(f"DELETE FROM {table}")
+    store.ask("INSERT INTO head (id, seq, digest) VALUES (1, 0, ?)", (GENESIS,))
+    draft = Draft(State(), Head(0, GENESIS), 0.0)
+    for line in lines:
+        draft.state.fold(line)
+    draft.lines = list(lines)
+    draft.tip = Head(lines[-1].seq, lines[-1].digest)
+    draft.documents = {r.entry: by_key[r.key] for r in draft.state.releases.values()}
+    apply(store, draft)
+    store.ask("UPDATE charges SET is_done = 1 WHERE key IN (SELECT key FROM releases)")
+
+
+def test_a_chain_written_anew_is_detected_with_the_anchor(scene):
+    ledger, intruder = scene
+    lines = ledger.entries()
+    cheaper = [line for line in lines if not (line.kind == "charge" and line.body["key"] == "key7")]
+    for forged in (lines, cheaper):
+        with intruder.at_work():
+            rewrite(intruder, forged)
+            assert not look(ledger, intruder).is_ok
+            assert look(ledger, intruder, is_anchored=False).is_ok
+
+
+def test_heads_kept_elsewhere_are_looked_up(scene):
+    ledger, _ = scene
+    assert ledger.verify(heads=[ledger.head.digest]).is_ok
+    assert not ledger.verify(heads=["f" * 64]).is_ok
+
+
+def test_the_anchor_itself_is_signed(scene, tmp_path):
+    ledger, _ = scene
+    good = ledger._anchor_file.path.read_text()
+    forged = tmp_path / "anchor"
+    forged.write_text(good.replace('"seq":3', '"seq":4'))
+    assert not ledger.verify(forged).is_ok
+    forged.write_text("")
+    assert not ledger.verify(forged).is_ok
+    forged.write_text(good + "\nnot a line")
+    assert not ledger.verify(forged).is_ok
+    # The last lines of an anchor can be cut off without a trace in the anchor itself: the report says so.
+    forged.write_text("\n".join(good.split("\n")[:-3]))
+    report = ledger.verify(forged)
+    assert report.is_ok
+    assert any("after the last anchored head" in text for text in report.unknown)
+
+
+def test_an_older_copy_of_the_file_is_detected(tmp_path, charge):
+    path = tmp_path / "ledger.db"
+    with Ledger.open(path) as ledger:
+        ledger.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.commit(ledger.reserve(charge("aa")), b"document")
+    old = path.read_bytes()
+    with Ledger.open(path) as ledger:
+        ledger.commit(ledger.reserve(charge("bb")), b"document")
+        assert ledger.verify().is_ok
+    for name in (path, *tmp_path.glob("ledger.db-*")):
+        name.unlink()
+    path.write_bytes(old)
+    with Ledger.open(path) as ledger:
+        report = ledger.verify()
+    assert not report.is_ok
+    assert "lines were removed" in report.problems[0]
+
+
+def test_a_changed_document_is_never_answered(scene):
+    ledger, _ = scene
+    released = ledger.releases(status="published")[0]
+    thief = Intruder(Path(ledger.location))
+    try:
+        with thief.at_work():
+            thief.ask("UPDATE releases SET document = ? WHERE entry = ?", (b"other", released.entry))
+            row = thief.ask(
+                "SELECT entry, key, document, status, '', '', digest FROM releases WHERE entry = ?",
+                (released.entry,),
+            )[0]
+            with pytest.raises(Exception, match="not the one that was stored"):
+                Ledger._checked(row)
+    finally:
+        thief.close()
