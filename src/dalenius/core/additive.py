@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product as cartesian
 
 from dalenius.core import conversions, loss
@@ -47,7 +47,7 @@ def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
 
 def nice(x: Fraction) -> Fraction:
     """A nearby rational with a short numerator and denominator; calibration checks it like any other."""
-    return x.limit_denominator(10**6) or Fraction(1, 10**6)
+    return x.limit_denominator(10**6) if x >= 1 else 1 / (1 / x).limit_denominator(10**6)
 
 
 def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, ...], ...]:
@@ -89,10 +89,10 @@ def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
 
 @lru_cache(maxsize=64)
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
-    whole = loss.of_statement(Fraction(0))
-    for shift in product:
-        whole = whole.beside(loss.of_shift(shift.law, shift.size).times(shift.times))
-    return whole
+    if not product:
+        return loss.of_statement(Fraction(0))
+    parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]
+    return reduce(loss.LossDistribution.beside, parts)
 
 
 def assembled(

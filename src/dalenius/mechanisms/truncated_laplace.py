@@ -171,16 +171,16 @@ class TruncatedLaplace:
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """The exact pair, its zero-concentrated reading, and the exact curve where the moves are listed."""
         epsilon, delta = self.rate * sensitivity.l1, self.impossible(sensitivity)
-        rho = max(
+        sums = [
             sum((pure_to_rho(self.rate * s) for s in p), Fraction(0)) for p in additive.moves(sensitivity)
-        )
+        ]
         return additive.assembled(
             self,
             sensitivity,
             relation,
             epsilon=epsilon,
             delta=delta,
-            rho=min(rho, pure_to_rho(epsilon)),
+            rho=min(max(sums, default=Fraction(0)), pure_to_rho(epsilon)),
             rho_delta=delta,
             evidence=self.evidence,
         )
