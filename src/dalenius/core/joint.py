@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -136,13 +136,13 @@ def _law(part: Mapping[str, Any]) -> IntegerLaw:
 
 
 @lru_cache(maxsize=256)
-def _central(law: IntegerLaw) -> tuple[IntArray, FloatArray]:
+def _central(law: Any) -> tuple[IntArray, FloatArray]:
     points, mass = Additive(law).central()
     return points, np.cumsum(mass / mass.sum())
 
 
 def _noise(law: IntegerLaw, size: int, generator: np.random.Generator) -> IntArray:
-    points, cumulative = _central(law)
+    points, cumulative = _central(cast(Any, law))
     index = np.searchsorted(cumulative, generator.random(size), side="right")
     return points[np.minimum(index, len(points) - 1)]
 

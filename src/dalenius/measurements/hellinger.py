@@ -1,0 +1,127 @@
+"""Hellinger-type perturbation: p(a, b) proportional to exp(-epsilon |sqrt b - sqrt a| / 2) on 0 <= b <= top.
+
+Guarantee
+    Pure. All rows have the same outputs, so no output is impossible; the loss is the largest log-ratio of two neighbouring
+    rows of the *integer* table that is used, computed from it and rounded up. It is below the nominal epsilon (0.924 at 1).
+Requires
+    A declared largest count; larger counts are treated as that one. A move by s costs at most s times a move by one.
+Noise
+    Very wide (standard deviation 42 to 72 at nominal epsilon 1): kept because the paper studies it, offered to nobody.
+Evidence
+    Enumerated from the table.
+References
+    Rinott, O'Keefe, Shlomo & Skinner (2018), 5.4.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import log_upper
+from dalenius.core.law import IntArray, Kernel
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.perturbation import perturb
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, TableQuery
+from dalenius.core.randomness import RandomSource, words
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError, TooLarge
+from dalenius.statistics.count import Count
+
+__all__ = ["Hellinger", "hellinger_kernel"]
+
+_SCALE = 1 << 62
+_MOST_ENTRIES = 8_000_000
+
+
+@lru_cache(maxsize=8)
+def hellinger_rows(epsilon: Fraction, largest: int, top: int) -> NDArray[np.int64]:
+    """Integer rows over 2^62; floats only propose them, the privacy is computed from the integers."""
+    if (largest + 1) * (top + 1) > _MOST_ENTRIES:
+        raise TooLarge("This Hellinger table is too large; lower the largest count.")
+    root = np.sqrt(np.arange(top + 1, dtype=np.float64))
+    rows = np.empty((largest + 1, top + 1), dtype=np.int64)
+    for a in range(largest + 1):
+        weight = np.exp(-float(epsilon) / 2 * np.abs(root - root[a]))
+        rows[a] = np.maximum((weight * (2.0**61 / weight.sum())).astype(np.int64), 1)
+        rows[a][a] += _SCALE // 2 - int(rows[a].sum())
+    return rows
+
+
+def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
+    """The table as a kernel, for printing and export."""
+    rows = hellinger_rows(epsilon, largest, top)
+    return Kernel(
+        name="hellinger",
+        firsts=(0,) * len(rows),
+        rows=tuple(tuple(int(w) for w in row) for row in rows),
+        scale=_SCALE // 2,
+    )
+
+
+@dataclass(frozen=True)
+class Hellinger:
+    """A frequency table through the Hellinger kernel of a nominal epsilon."""
+
+    name: str
+    query: TableQuery
+    epsilon: Fraction
+    largest: int
+    evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("Rinott et al. (2018), 5.4",))
+
+    def __post_init__(self) -> None:
+        if self.largest < 1 or not 0 < self.epsilon <= 100:
+            raise ParameterError("largest must be at least 1, and epsilon positive and at most 100.")
+
+    @property
+    def top(self) -> int:
+        """Largest value shown: far in the tail of the last row."""
+        return int(isqrt(self.largest) + 1 + int(Fraction(60) / self.epsilon)) ** 2
+
+    @property
+    def law(self) -> Kernel:
+        """The table itself is public."""
+        return hellinger_kernel(self.epsilon, self.largest, self.top)
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """One frequency table."""
+        return (self.query,)
+
+    def unit_loss(self) -> Fraction:
+        """Largest log-ratio of two neighbouring rows, rounded up."""
+        rows = hellinger_rows(self.epsilon, self.largest, self.top).astype(np.float64)
+        ratio = max(float((rows[1:] / rows[:-1]).max()), float((rows[:-1] / rows[1:]).max()))
+        # Three roundings of relative size 2^-53 went into the quotient.
+        return log_upper(Fraction(ratio) * (1 + Fraction(1, 1 << 50)), 60)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Pure: losses of moved cells add."""
+        sensitivity = Count(self.query).sensitivity(neighbours)
+        return PrivacyProfile(
+            relation=neighbours.relation, epsilon=self.unit_loss() * sensitivity.l1, evidence=self.evidence
+        )
+
+    def draw(self, rng: RandomSource) -> IntArray:
+        """61 uniform bits for every cell."""
+        return (words(rng, self.query.space.size) >> np.uint64(3)).astype(np.int64)
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Inverse distribution function of the row of each count, counts beyond the largest as the largest."""
+        counts = np.clip(exact[0].open_below_the_gate(), 0, self.largest)
+        shown = perturb(self.law, counts, drawn)
+        shown[list(self.query.space.structural_indices)] = 0
+        return Value(shown)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The released array."""
+        if isinstance(outcome, NoReply):
+            return None
+        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)

@@ -1,0 +1,104 @@
+"""A frequency table shown through an imported perturbation table p(a, b), after its exact privacy was computed.
+
+Guarantee
+    (epsilon, delta) with delta computed from the integers of the table: the hockey-stick divergence of every pair of rows that
+    a move can swap, smaller moves included, in both directions; several moved cells share epsilon and compose.
+Requires
+    A row for each count from 0; counts beyond the last row follow it, shifted. A table whose delta exceeds the stated one is
+    refused, with the pair of counts that it gives away.
+Noise
+    Kernel(p): not additive in general.
+Evidence
+    Enumerated; tests/measurements/test_perturbation_table.py plants wrong tables.
+References
+    Rinott, O'Keefe, Shlomo & Skinner (2018), sections 2.2 and 4.5; Enderle, Giessing & Tent (2018) for the format.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core import perturbation
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import IntArray, Kernel
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, TableQuery
+from dalenius.core.randomness import RandomSource, words
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import DocumentError
+from dalenius.statistics.count import Count
+
+__all__ = ["PerturbationTable"]
+
+
+@dataclass(frozen=True)
+class PerturbationTable:
+    """Every cell through p(a, b), independently; priced at a chosen epsilon, refused above `most_delta`."""
+
+    name: str
+    query: TableQuery
+    kernel: Kernel
+    epsilon: Fraction
+    most_delta: Fraction
+    neighbours: Neighbours
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.ENUMERATED, references=("exact hockey-stick divergence over all rows",)
+    )
+
+    def __post_init__(self) -> None:
+        for a, row in enumerate(self.kernel.rows):
+            if any(w < 0 for w in row) or sum(row) != self.kernel.scale:
+                raise DocumentError(f"Row {a} of the perturbation table is not a probability distribution.")
+        if self.kernel.scale > 1 << 62:
+            raise DocumentError("The common denominator of a perturbation table must be at most 2^62.")
+        sensitivity = Count(self.query).sensitivity(self.neighbours)
+        perturbation.judge(self.kernel, sensitivity, self.epsilon, self.most_delta)
+
+    @property
+    def law(self) -> Kernel:
+        """The table itself is public."""
+        return self.kernel
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """One frequency table."""
+        return (self.query,)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """The exact delta at the chosen epsilon, and at every other."""
+        sensitivity = Count(self.query).sensitivity(neighbours)
+        return PrivacyProfile(
+            relation=neighbours.relation,
+            epsilon=self.epsilon,
+            delta=perturbation.table_delta(self.kernel, sensitivity, self.epsilon),
+            curve=lambda at: perturbation.table_delta(self.kernel, sensitivity, at),
+            evidence=self.evidence,
+        )
+
+    def draw(self, rng: RandomSource) -> IntArray:
+        """A uniform integer below the common denominator for every cell, by rejection on whole words."""
+        scale, count = self.kernel.scale, self.query.space.size
+        limit = (1 << 64) // scale * scale
+        kept = np.empty(0, dtype=np.uint64)
+        while len(kept) < count:
+            fresh = words(rng, count - len(kept) + 16)
+            if limit < 1 << 64:
+                fresh = fresh[fresh < np.uint64(limit)]
+            kept = np.concatenate([kept, fresh])
+        return (kept[:count] % np.uint64(scale)).astype(np.int64)
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Inverse distribution function of the row of each exact count; structural zeros stay."""
+        shown = perturbation.perturb(self.kernel, exact[0].open_below_the_gate(), drawn)
+        shown[list(self.query.space.structural_indices)] = 0
+        return Value(shown)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The released array."""
+        if isinstance(outcome, NoReply):
+            return None
+        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.kernel)
