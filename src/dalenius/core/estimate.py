@@ -52,6 +52,23 @@ def short(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
+def plain_values(value: Any) -> Any:
+    """The same content in values that JSON knows; infinite and undefined numbers as text.
+
+    >>> plain_values({"upper": float("inf"), "cells": (1, 2)})
+    {'upper': 'inf', 'cells': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): plain_values(v) for k, v in value.items()}
+    if hasattr(value, "tolist"):
+        return plain_values(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_values(v) for v in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A confidence interval with its level and its kind."""

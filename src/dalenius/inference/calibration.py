@@ -11,6 +11,7 @@ References: algorithms.md 4.6; Davison & Hinkley (1997), section 4.4; James & St
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from dalenius.core.law import FloatArray
@@ -86,7 +87,9 @@ def _factor(
     return margin, np.maximum(0.0, 1 - SHRINKAGE * expected / np.maximum(spread, 1e-12))
 
 
-def _proportional(target: FloatArray, generators: list[tuple[int, ...]], possible: FloatArray) -> FloatArray:
+def _proportional(
+    target: FloatArray, generators: list[tuple[int, ...]], possible: NDArray[np.bool_]
+) -> FloatArray:
     """The member of the model that has the margins of the target."""
     axes = tuple(range(1, target.ndim))
     mean = possible.astype(np.float64)

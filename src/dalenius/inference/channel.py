@@ -61,7 +61,7 @@ class Shifted:
 
     def centre(self, values: IntArray) -> FloatArray:
         """Value minus the mean of the noise."""
-        return values - self.noise.mean
+        return np.asarray(values - self.noise.mean, dtype=np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """The same for every count."""
@@ -100,7 +100,7 @@ class Kernelled:
 
     def window(self, values: IntArray) -> tuple[IntArray, FloatArray]:
         """Every exact count that can show the value."""
-        firsts, table = self._rows
+        firsts, _ = self._rows
         last = len(firsts) - 1
         # Beyond the table a shows outputs from a + shift on: b - shift is the largest a that can show b.
         shift = int(firsts[last]) - last
@@ -126,12 +126,12 @@ class Kernelled:
 
     def centre(self, values: IntArray) -> FloatArray:
         """Value minus the mean shift of the last row (kernels may be biased at small counts)."""
-        return values - self._moments[0][-1]
+        return np.asarray(values - self._moments[0][-1], dtype=np.float64)
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """Variance of the row nearest to the mean."""
         row = np.clip(np.rint(mean).astype(np.int64), 0, len(self.kernel.rows) - 1)
-        return self._moments[1][row]
+        return np.asarray(self._moments[1][row])
 
 
 @dataclass(frozen=True, eq=False)

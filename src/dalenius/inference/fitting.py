@@ -8,14 +8,17 @@ quadratic distance for joint laws.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dalenius.core.law import FloatArray
+from dalenius.core.law import FloatArray, IntArray
 from dalenius.inference import formula
 from dalenius.inference.formula import Model
 from dalenius.inference.hierarchy import maximise
 from dalenius.inference.joint import JointObserved, quasi_fit
 from dalenius.inference.likelihood import Moments
 from dalenius.inference.observation import Observed
+
+BoolArray = NDArray[np.bool_]
 
 EMPTY = 1e-6
 QUICK = 1e-4
@@ -32,7 +35,7 @@ class Fit:
     is_converged: bool
 
 
-def flat_start(guess: FloatArray, model: Model, possible: FloatArray) -> FloatArray:
+def flat_start(guess: FloatArray, model: Model, possible: BoolArray) -> FloatArray:
     """Means inside the model from which to start: products of shrunken one-way margins, or a constant."""
     count = max(float(possible.sum()), 1.0)
     total = max(float(guess.sum()), 0.5 * count**0.5)
@@ -84,7 +87,7 @@ def newton(
     fixed = np.zeros(possible.size) if offset is None else offset.reshape(-1)
     X = matrix[possible]
     theta = np.log(np.maximum(mean.reshape(-1), 1e-13)) - fixed
-    beta = np.linalg.lstsq(X, theta[possible], rcond=None)[0]
+    beta: FloatArray = np.asarray(np.linalg.lstsq(X, theta[possible], rcond=None)[0], dtype=np.float64)
 
     def at(b: FloatArray) -> tuple[FloatArray, Moments, float]:
         full = np.where(possible, np.exp(np.clip(fixed + matrix @ b, -30.0, 40.0)), 0.0)
@@ -133,14 +136,14 @@ def saturated_log_likelihood(seen: Observed | JointObserved) -> float:
 
 def statistics(
     seen: Observed | JointObserved,
-    values: FloatArray,
+    values: FloatArray | IntArray,
     null: Model,
     alternative: Model | None,
     start: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Test statistic and null means of each of many tables; `alternative` None is the saturated model."""
     if isinstance(seen, JointObserved):
-        flat = values.reshape(len(values), -1)
+        flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
         begin = None if start is None else start.reshape(1, -1)
         below = quasi_fit(
             flat, seen.covariance, formula.design(null, seen.axes)[0], start=begin, total=seen.total
@@ -152,14 +155,14 @@ def statistics(
                 distance - quasi_fit(flat, seen.covariance, wide, start=begin, total=seen.total).distance
             )
         return distance, below.mean.reshape(values.shape)
-    many = seen.many(values)
+    many = seen.many(np.asarray(values, dtype=np.int64))
     means = np.broadcast_to(_start(seen, null, start), (len(values), *seen.shape)).copy()
     low = maximise(many, means, null.generators, tolerance=QUICK, sweeps=80, total=seen.total)
     if alternative is None:
         high = many.saturated
     else:
-        wide = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=seen.total)
-        high = wide.log_likelihood
+        top = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=seen.total)
+        high = top.log_likelihood
     return 2 * (high - low.log_likelihood), low.mean
 
 

@@ -134,8 +134,7 @@ def corrected_chi_square(
         mean = shrunken(fit.mean[None], variance, null)[0]
         values = seen.simulate(mean, replicates, simulation.generator(seed))
         _, means = statistics(seen, values, null, None, mean)
-        guesses = values if isinstance(seen, JointObserved) else seen.channel.centre(values)
-        details["simulated"] = distance(guesses, means)
+        details["simulated"] = distance(seen.guesses(values), means)
         p_value = monte_carlo_p(observed, details["simulated"])
         how = f"corrected chi-square, {replicates} simulated measurements"
     return TestResult(

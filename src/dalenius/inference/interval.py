@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import bdtr, gammaincc
 
 from dalenius.core.estimate import Interval, Kind
-from dalenius.core.law import Additive, FloatArray
+from dalenius.core.law import Additive, FloatArray, IntArray
 from dalenius.errors import ParameterError
 from dalenius.inference.noise import Noise
 
@@ -100,10 +100,10 @@ def poisson_limits(
     width = 12 * np.sqrt(noise.variance + np.abs(x) + 1.0) + 30
     top = np.maximum(x - noise.first, 0) + width
 
-    def below(mean: FloatArray) -> FloatArray:
+    def tails(mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         return _mixed(noise, x, lambda a: gammaincc(a + 1.0, mean[:, None]), method)
 
-    return _invert(below, tail, np.zeros(len(x)), np.asarray(top, dtype=np.float64))
+    return _invert(tails, tail, np.zeros(len(x)), np.asarray(top, dtype=np.float64))
 
 
 def binomial_interval(
@@ -115,7 +115,7 @@ def binomial_interval(
     noise, x = as_noise(law), np.array([value], dtype=np.int64)
     tail = (1 - checked(confidence, method)) / 2
 
-    def below(p: FloatArray) -> FloatArray:
+    def tails(p: FloatArray) -> tuple[FloatArray, FloatArray]:
         return _mixed(
             noise,
             x,
@@ -123,7 +123,7 @@ def binomial_interval(
             method,
         )
 
-    low, high = _invert(below, tail, np.zeros(1), np.ones(1))
+    low, high = _invert(tails, tail, np.zeros(1), np.ones(1))
     return Interval(
         lower=float(low[0]),
         upper=float(high[0]),
@@ -134,7 +134,7 @@ def binomial_interval(
 
 
 def _mixed(
-    noise: Noise, x: FloatArray, cdf: Callable[[FloatArray], FloatArray], method: str
+    noise: Noise, x: IntArray, cdf: Callable[[FloatArray], FloatArray], method: str
 ) -> tuple[FloatArray, FloatArray]:
     """P(released <= x) and P(released >= x), with half of P(released = x) taken from each for mid-p."""
     first = x - noise.last - 1

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dalenius.core import joint
 from dalenius.core.domain import Axis
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
 from dalenius.inference import simulation
@@ -73,6 +73,10 @@ class JointObserved:
         """New counts with newly measured blocks: tables on the first axis."""
         counts = simulation.counts(mean, replicates, rng, self.total)
         return counts + self.noise(replicates, rng).reshape(counts.shape)
+
+    def guesses(self, values: FloatArray | IntArray) -> FloatArray:
+        """Unbiased values of simulated tables: themselves."""
+        return np.asarray(values, dtype=np.float64)
 
     def with_total(self, total: int | None) -> "JointObserved":
         """The same values, where the exact total of the counts is public."""
@@ -209,7 +213,7 @@ def quasi_fit(
     residual = values - mean
     weight = mean[:, :, None] * np.eye(cells) + covariance
     distance = np.einsum("bn,bn->b", residual, np.linalg.solve(weight, residual[..., None])[..., 0])
-    return QuasiFit(mean, distance, information, beta)
+    return QuasiFit(mean, distance, information, np.asarray(beta, dtype=np.float64))
 
 
 def _normal_equations(
@@ -219,4 +223,5 @@ def _normal_equations(
     weight = mean[:, :, None] * np.eye(mean.shape[1]) + covariance
     scaled = mean[:, :, None] * design
     weighted = np.linalg.solve(weight, scaled)
-    return weighted, np.einsum("bnp,bnq->bpq", scaled, weighted)
+    information = np.einsum("bnp,bnq->bpq", scaled, weighted)
+    return np.asarray(weighted, dtype=np.float64), np.asarray(information, dtype=np.float64)

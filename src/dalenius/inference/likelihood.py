@@ -100,6 +100,10 @@ class CountLikelihood:
         log_likelihood = peak + np.log(total) + first * log_mu - mu
         return Moments(log_likelihood, first + shifted - mu, spread)
 
+    def windows(self) -> tuple[IntArray, FloatArray]:
+        """For each cell the first exact count it allows, and log P(x | a) - log a! along its window."""
+        return self._first[self._which], self._base[self._which]
+
     @cached_property
     def saturated(self) -> tuple[FloatArray, FloatArray]:
         """Maximum-likelihood mean of each cell on its own, and its log-likelihood; solved once per distinct value."""

@@ -87,6 +87,10 @@ class Observed:
         seen[:, ~self.possible] = 0
         return seen
 
+    def guesses(self, values: FloatArray | IntArray) -> FloatArray:
+        """Unbiased values of simulated tables."""
+        return self.channel.centre(np.asarray(values, dtype=np.int64))
+
     def many(self, values: IntArray) -> "Many":
         """The likelihood of many tables of such values at once."""
         return Many(self, values)

@@ -65,7 +65,8 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
         # With overlapping blocks a single one would waste the others: only a lone block decides alone.
         return usable[0] if len(release.blocks) == 1 and usable else None
     same = [b for b in usable if b.name == table.name]
-    return (same or sorted(usable, key=lambda b: b.space.size) or [None])[0]
+    ranked = same or sorted(usable, key=lambda b: b.space.size)
+    return ranked[0] if ranked else None
 
 
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:

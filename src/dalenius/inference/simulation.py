@@ -37,4 +37,4 @@ def pick_rows(table: FloatArray, row: IntArray, rng: np.random.Generator) -> Int
     for r in np.unique(row):
         here = row == r
         column[here] = np.searchsorted(running[r], uniform[here] * running[r, -1], side="right")
-    return np.minimum(column, table.shape[1] - 1)
+    return np.asarray(np.minimum(column, table.shape[1] - 1), dtype=np.int64)

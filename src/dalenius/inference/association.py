@@ -1,0 +1,214 @@
+"""Measures of association in noisy two-way tables: odds ratio, phi, Cramer's V, lambda.
+
+Guarantee
+    Odds ratio: profile-likelihood interval of the noise-aware saturated model, infinite ends allowed. Phi and V: the first-order
+    inflation by noise and by sampling is subtracted (Bergsma's correction with a noise term). Lambda: simulated bias subtracted.
+    Intervals of phi, V and lambda are percentile intervals of simulated measurements, and approximate.
+Requires
+    A two-way table; a published law.
+References
+    algorithms.md 4.5 and 4.8; Bergsma (2013); Goodman & Kruskal (1954).
+"""
+
+from collections.abc import Callable
+from math import sqrt
+
+import numpy as np
+
+from dalenius.core.estimate import Estimate, Interval, Kind
+from dalenius.core.law import FloatArray
+from dalenius.errors import ParameterError
+from dalenius.inference import formula, simulation
+from dalenius.inference.fitting import fit_one, statistics
+from dalenius.inference.independence import sampling_note
+from dalenius.inference.interval import checked
+from dalenius.inference.joint import JointObserved
+from dalenius.inference.loglinear import exponentiated
+from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.profile import coefficient_interval, covariance
+
+
+def odds_ratio(
+    source: Source,
+    rows: str = "",
+    columns: str = "",
+    *,
+    row_labels: tuple[str, str] | None = None,
+    column_labels: tuple[str, str] | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """(mu11 mu22) / (mu12 mu21) of two rows and two columns (the first two of each unless named)."""
+    seen = _two_way(source, rows, columns)
+    pairs = [
+        _pair(axis.labels, chosen)
+        for axis, chosen in zip(seen.axes, (row_labels, column_labels), strict=True)
+    ]
+    saturated = formula.saturated(seen.names)
+    matrix, _ = formula.design(saturated, seen.axes)
+    fit = fit_one(seen, saturated)
+    cells = np.arange(matrix.shape[0]).reshape(seen.shape)
+    (i, k), (j, m) = pairs
+    contrast = matrix[cells[i, j]] - matrix[cells[i, m]] - matrix[cells[k, j]] + matrix[cells[k, m]]
+    value = float(contrast @ fit.coefficients)
+    error = sqrt(max(float(contrast @ covariance(fit) @ contrast), 0.0))
+    log = Estimate(
+        name="log odds ratio",
+        value=value,
+        std_error=error,
+        interval=coefficient_interval(seen, matrix, fit, contrast, confidence=confidence),
+        assumptions=(sampling_note(seen), *seen.notes),
+    )
+    labels = [f"{seen.axes[a].labels[p]}/{seen.axes[a].labels[q]}" for a, (p, q) in enumerate(pairs)]
+    return exponentiated(log, f"odds ratio {seen.names[0]} {labels[0]}, {seen.names[1]} {labels[1]}")
+
+
+def cramers_v(
+    source: Source,
+    rows: str = "",
+    columns: str = "",
+    *,
+    confidence: float = 0.95,
+    replicates: int = 499,
+    seed: int = 0,
+) -> Estimate:
+    """Cramer's V, corrected for noise and for sampling."""
+    return _simulated(source, rows, columns, "Cramer's V", _v, confidence, replicates, seed)
+
+
+def phi(
+    source: Source,
+    rows: str = "",
+    columns: str = "",
+    *,
+    confidence: float = 0.95,
+    replicates: int = 499,
+    seed: int = 0,
+) -> Estimate:
+    """The square root of the corrected mean square contingency."""
+
+    def root(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        return np.minimum(np.sqrt(phi_squared(guess, mean, variance)), sqrt(min(mean.shape[1:]) - 1))
+
+    return _simulated(source, rows, columns, "phi", root, confidence, replicates, seed)
+
+
+def goodman_kruskal_lambda(
+    source: Source,
+    rows: str = "",
+    columns: str = "",
+    *,
+    confidence: float = 0.95,
+    replicates: int = 499,
+    seed: int = 0,
+) -> Estimate:
+    """Share of errors in guessing the column that knowing the row removes; simulated bias subtracted."""
+    checked(confidence)
+    seen = _two_way(source, rows, columns)
+    fitted = _saturated_mean(seen)
+    value = float(_lambda(np.maximum(seen.guess[None], 0.0))[0])
+    draws = seen.simulate(fitted, replicates, simulation.generator(seed))
+    simulated = _lambda(np.maximum(seen.guesses(draws), 0.0))
+    bias = float(simulated.mean() - _lambda(fitted[None])[0])
+    ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2]) - bias
+    return _estimate(
+        seen, "lambda", value - bias, simulated, ends, confidence, {"uncorrected": value, "bias": bias}
+    )
+
+
+def phi_squared(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Corrected phi squared of each table (first axis), at least zero; `mean` is the fit under independence."""
+    total = np.maximum(mean.sum((1, 2)), 1.0)
+    r, c = mean.shape[1:]
+    # A floor keeps nearly empty expected cells, which are all noise, from deciding the answer.
+    expected = np.maximum(mean, 0.5)
+    pearson = ((guess - mean) ** 2 / expected).sum((1, 2))
+    p = mean.sum(2) / total[:, None]
+    q = mean.sum(1) / total[:, None]
+    row, column = 1 - 2 * p + r * p**2, 1 - 2 * q + c * q**2
+    inflation = (variance * row[:, :, None] * column[:, None, :] / expected).sum((1, 2))
+    raw = (pearson - inflation) / total - (r - 1) * (c - 1) / np.maximum(total - 1, 1.0)
+    return np.asarray(np.maximum(0.0, raw))
+
+
+def _v(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    total = np.maximum(mean.sum((1, 2)), 2.0)
+    r, c = mean.shape[1:]
+    rows, columns = r - (r - 1) ** 2 / (total - 1), c - (c - 1) ** 2 / (total - 1)
+    ceiling = np.maximum(np.minimum(rows - 1, columns - 1), 1e-9)
+    return np.asarray(np.minimum(np.sqrt(phi_squared(guess, mean, variance) / ceiling), 1.0))
+
+
+def _lambda(mean: FloatArray) -> FloatArray:
+    total, most = mean.sum((1, 2)), mean.sum(1).max(1)
+    return np.asarray((mean.max(2).sum(1) - most) / np.maximum(total - most, 1e-9))
+
+
+def _simulated(
+    source: Source,
+    rows: str,
+    columns: str,
+    name: str,
+    measure: Callable[[FloatArray, FloatArray, FloatArray], FloatArray],
+    confidence: float,
+    replicates: int,
+    seed: int,
+) -> Estimate:
+    checked(confidence)
+    seen = _two_way(source, rows, columns)
+    null = formula.independent(seen.names)
+    fit = fit_one(seen, null)
+    variance = seen.variance(fit.mean)
+    value = float(measure(seen.guess[None], fit.mean[None], variance)[0])
+    draws = seen.simulate(_saturated_mean(seen), replicates, simulation.generator(seed))
+    _, means = statistics(seen, draws, null, None, fit.mean)
+    simulated = measure(seen.guesses(draws), means, variance)
+    ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return _estimate(seen, name, value, simulated, ends, confidence, {})
+
+
+def _estimate(
+    seen: Seen,
+    name: str,
+    value: float,
+    simulated: FloatArray,
+    ends: FloatArray,
+    confidence: float,
+    details: dict[str, float],
+) -> Estimate:
+    low, high = (float(min(max(e, 0.0), 1.0)) for e in ends)
+    return Estimate(
+        name=f"{name} of {' and '.join(seen.names)}",
+        value=min(max(value, 0.0), 1.0),
+        std_error=float(simulated.std()),
+        interval=Interval(
+            lower=low,
+            upper=high,
+            confidence=confidence,
+            kind=Kind.NOISE_AND_SAMPLING,
+            method="percentiles of simulated measurements, approximate",
+        ),
+        assumptions=(sampling_note(seen), *seen.notes),
+        details=details,
+    )
+
+
+def _saturated_mean(seen: Seen) -> FloatArray:
+    return np.maximum(seen.values, 0.0) if isinstance(seen, JointObserved) else seen.saturated[0]
+
+
+def _two_way(source: Source, rows: str, columns: str) -> Seen:
+    seen = observe(source, *(name for name in (rows, columns) if name))
+    if len(seen.shape) != 2:
+        raise ParameterError(
+            f"A two-way table is needed; this one has {len(seen.shape)} axes. Name two of them."
+        )
+    return seen
+
+
+def _pair(labels: tuple[str, ...], chosen: tuple[str, str] | None) -> tuple[int, int]:
+    if chosen is None:
+        return 0, 1
+    for label in chosen:
+        if label not in labels:
+            raise ParameterError(f"There is no label {label!r}; declared: {', '.join(labels)}.")
+    return labels.index(chosen[0]), labels.index(chosen[1])

@@ -1,0 +1,156 @@
+"""Exact tests for one binomial proportion behind a noisy count.
+
+Guarantee
+    The law of x = Binomial(N, p0) + noise is summed exactly, so p-values are exact for every N: at most nominal in size,
+    and exactly nominal for the randomised ("tulap") form.
+Requires
+    N known exactly; an additive law. The optimality of the randomised one-sided test (uniformly most powerful among
+    private tests) holds for discrete Laplace noise, to which a uniform in (-1/2, 1/2) is added: the Tulap law.
+References
+    Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018); algorithms.md 4.2.
+"""
+
+import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
+
+from dalenius.core.estimate import TestResult
+from dalenius.core.law import Additive, FloatArray, IntArray
+from dalenius.core.release import Release
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.inference.channel import impossible
+from dalenius.inference.contrast import Where, noise_of, selection
+from dalenius.inference.interval import as_noise, binomial_interval
+from dalenius.inference.noise import Noise
+from dalenius.inference.observation import Observed
+from dalenius.inference.observe import Source, observe
+from dalenius.inference.simulation import generator
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+METHODS = ("likelihood-ratio", "tulap")
+
+
+def binomial_test(
+    value: int,
+    size: int,
+    law: Additive | Noise,
+    *,
+    probability: float = 0.5,
+    alternative: str = "two-sided",
+    method: str = "likelihood-ratio",
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> TestResult:
+    """Test that the proportion is `probability`.
+
+    "likelihood-ratio" orders values by their likelihood ratio (two-sided) or by size (one-sided); "tulap" is the randomised
+    test, whose one uniform number comes from `seed`.
+    """
+    if alternative not in ALTERNATIVES:
+        raise ParameterError(
+            f"alternative must be one of {', '.join(ALTERNATIVES)}; received {alternative!r}."
+        )
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    if not 0 <= probability <= 1 or size < 1:
+        raise ParameterError("probability must lie in [0, 1] and size must be at least 1.")
+    if method == "tulap" and isinstance(law, Additive) and law.noise.name != "discrete_laplace":
+        raise Unsupported(
+            "The randomised test is optimal for discrete Laplace noise only; use likelihood-ratio."
+        )
+    noise = as_noise(law)
+    first, pmf = released_law(noise, size, probability)
+    place = value - first
+    if not 0 <= place < len(pmf):
+        raise impossible()
+    above, below = float(pmf[place + 1 :].sum()), float(pmf[:place].sum())
+    ratio = likelihood_ratio(np.array([value]), noise, size, probability)[0]
+    if method == "tulap":
+        split = float(generator(seed).random())
+        greater, less = above + split * pmf[place], below + (1 - split) * pmf[place]
+        p_value = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}[
+            alternative
+        ]
+        how = "randomised exact (Tulap) test"
+    elif alternative == "two-sided":
+        every = likelihood_ratio(first + np.arange(len(pmf)), noise, size, probability)
+        p_value = float(pmf[every >= ratio - 1e-9].sum())
+        how = "exact law of the likelihood ratio"
+    else:
+        p_value = (above if alternative == "greater" else below) + float(pmf[place])
+        how = "exact law of the released count"
+    interval = binomial_interval(value, size, noise, confidence=confidence)
+    return TestResult(
+        name=f"Binomial proportion equal to {probability:g} ({alternative})",
+        statistic=float(ratio),
+        p_value=min(float(p_value), 1.0),
+        method=how,
+        assumptions=(f"Assumes a binomial count of size {size:,} and the published law of the noise.",),
+        details={"interval": interval.to_dict(), "value": value, "size": size},
+    )
+
+
+def binomial_test_of_cell(
+    source: Source,
+    where: Where,
+    size: int,
+    *,
+    probability: float = 0.5,
+    alternative: str = "two-sided",
+    method: str = "likelihood-ratio",
+    seed: int = 0,
+) -> TestResult:
+    """The same test for a selection of cells of a release whose group has a known size."""
+    seen = observe(source)
+    weights = selection(seen, where)
+    noise = noise_of(seen, weights) if isinstance(seen, Observed) else None
+    if noise is None:
+        raise Unsupported("The exact test needs an additive law for each cell.")
+    is_single = int(weights.sum()) == 1
+    if method == "tulap" and (not is_single or not isinstance(source, Release) or not _is_laplace(source)):
+        raise Unsupported(
+            "The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio."
+        )
+    value = int(weights @ seen.values.reshape(-1))
+    return binomial_test(
+        value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
+    )
+
+
+def _is_laplace(release: Release) -> bool:
+    return all(isinstance(b.law, Additive) and b.law.noise.name == "discrete_laplace" for b in release.blocks)
+
+
+def released_law(noise: Noise, size: int, probability: float) -> tuple[int, FloatArray]:
+    """First value and probabilities of Binomial(size, probability) + noise."""
+    return noise.first, np.convolve(_pmf(size, np.array([probability]))[0], noise.pmf)
+
+
+def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
+    """Twice the log-likelihood ratio of each released value, by EM for the free proportion."""
+    counts = np.arange(size + 1)
+    index = values[:, None] - counts - noise.first
+    inside = (index >= 0) & (index < len(noise.pmf))
+    seen = np.where(inside, noise.pmf[np.clip(index, 0, len(noise.pmf) - 1)], 0.0)
+    p = np.clip((values - noise.mean) / size, 0.5 / size, 1 - 0.5 / size)
+    for _ in range(2000):
+        weights = seen * _pmf(size, p)
+        total = weights.sum(1)
+        better = np.clip((weights @ counts) / np.maximum(total, 1e-300) / size, 0.0, 1.0)
+        moved = np.abs(better - p).max(initial=0.0)
+        # Steps are doubled where the noise hides most of the information; the maximum is the same.
+        p = np.clip(p + 1.9 * (better - p), 0.0, 1.0)
+        if moved < 1e-10:
+            break
+    edges = np.stack([(seen * _pmf(size, q)).sum(1) for q in (p, np.zeros_like(p), np.ones_like(p))])
+    best = edges.max(0)
+    at_null = (seen * _pmf(size, np.array([probability]))).sum(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = 2 * (np.log(best) - np.log(at_null))
+    return np.where(best > 0, np.maximum(ratio, 0.0), 0.0)
+
+
+def _pmf(size: int, p: FloatArray) -> FloatArray:
+    """Binomial probabilities, one row for each p."""
+    k = np.arange(size + 1)
+    choose = gammaln(size + 1.0) - gammaln(k + 1.0) - gammaln(size - k + 1.0)
+    return np.asarray(np.exp(choose + xlogy(k, p[:, None]) + xlog1py(size - k, -p[:, None])))

@@ -1,0 +1,178 @@
+"""Intervals for every cell of a released table, of either kind, one by one or all together.
+
+kind "population"   the exact count (or total) in the file: privacy noise only
+kind "parameter"    the Poisson mean behind the count: privacy noise and sampling
+
+The two answer different questions and carry different names in every output.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.estimate import Kind
+from dalenius.core.law import Additive, FloatArray, Kernel, Withheld
+from dalenius.core.release import Block, Release
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.inference import simulation
+from dalenius.inference.channel import Kernelled, Repeated, Shifted
+from dalenius.inference.interval import checked, poisson_limits, simultaneous_confidence
+from dalenius.inference.interval_table import IntervalTable
+from dalenius.inference.joint import JointObserved
+from dalenius.inference.noise import Noise
+from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
+from dalenius.inference.observe import Source, observe
+
+KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
+_DRAWS = 4000
+
+
+def intervals(
+    source: Source,
+    *names: str,
+    kind: str = "population",
+    confidence: float = 0.95,
+    method: str = "exact",
+    is_simultaneous: bool = False,
+    seed: int = 0,
+) -> IntervalTable:
+    """Intervals for every cell of the table over the named axes (the first table if none are named)."""
+    checked(confidence, method)
+    if kind not in KINDS:
+        raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
+    if kind == "population" and isinstance(source, Release):
+        totals = _totals(source, names, confidence, is_simultaneous)
+        if totals is not None:
+            return totals
+    seen = observe(source, *names)
+    cells = int(seen.possible.sum())
+    level = simultaneous_confidence(confidence, cells) if is_simultaneous else confidence
+    if isinstance(seen, JointObserved):
+        low, high, how = _joint(seen, kind, confidence, is_simultaneous, seed)
+    elif kind == "population":
+        low, high, how = _population(seen, level)
+    else:
+        low, high, how = _parameter(seen, level, method)
+    outside = ~seen.possible.reshape(-1)
+    low[outside], high[outside] = 0.0, 0.0
+    return IntervalTable(
+        axes=seen.axes,
+        values=np.asarray(seen.guess, dtype=np.float64).reshape(-1),
+        lower=low,
+        upper=high,
+        confidence=confidence,
+        kind=KINDS[kind],
+        method=how,
+        is_simultaneous=is_simultaneous,
+        notes=seen.notes,
+    )
+
+
+def _totals(
+    release: Release, names: tuple[str, ...], confidence: float, together: bool
+) -> IntervalTable | None:
+    """Population intervals of totals, which are signed and on a grid; None if the table holds counts."""
+    table = find_table(release, names)
+    if table.measure == "count":
+        return None
+    if isinstance(release.law, Withheld):
+        raise refusal(release.law)
+    block = next((b for b in release.blocks if b.name == table.name), None)
+    if not isinstance(block, Block) or not isinstance(block.law, Additive):
+        raise Unsupported("Intervals of totals need a table that shows one measured block.")
+    level = simultaneous_confidence(confidence, table.space.size) if together else confidence
+    step = float(block.law.step)
+    reach = Noise.of(block.law).half_width(level) * step
+    values = np.asarray(block.values * step, dtype=np.float64)
+    return IntervalTable(
+        axes=block.space.axes,
+        values=values,
+        lower=values - reach,
+        upper=values + reach,
+        confidence=confidence,
+        kind=Kind.NOISE,
+        method="noise law",
+        is_simultaneous=together,
+        notes=adjusted_note(release),
+    )
+
+
+def _population(seen: Observed, level: float) -> tuple[FloatArray, FloatArray, str]:
+    channel = seen.channel
+    values = seen.values.reshape(-1, *seen.values.shape[len(seen.shape) :])
+    if isinstance(channel, Shifted):
+        q = channel.noise.half_width(level)
+        return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), "noise law"
+    if isinstance(channel, Repeated):
+        return _repeated(channel, values, level)
+    assert isinstance(channel, Kernelled)
+    return (*_kernel(channel.kernel, values, (1 - level) / 2), "equal tails of the kernel")
+
+
+def _repeated(channel: Repeated, values: Any, level: float) -> tuple[FloatArray, FloatArray, str]:
+    """Several releases: the law of their weighted mean, whose weights are public."""
+    noises = [c.noise for c in channel.channels if isinstance(c, Shifted)]
+    if len(noises) < len(channel.channels):
+        raise Unsupported("Population intervals of combined releases need additive laws.")
+    weights = np.array([1 / max(n.variance, 1e-12) for n in noises])
+    weights /= weights.sum()
+    draws = sum(
+        w * simulation.pick(n.first, n.pmf, (200_000,), simulation.generator(k))
+        for k, (w, n) in enumerate(zip(weights, noises, strict=True))
+    )
+    reach = float(np.quantile(np.abs(draws), level))
+    centre = values @ weights
+    return (
+        np.maximum(centre - reach, 0.0),
+        np.maximum(centre + reach, 0.0),
+        "law of the weighted mean, simulated",
+    )
+
+
+def _kernel(kernel: Kernel, values: Any, tail: float) -> tuple[FloatArray, FloatArray]:
+    """Counts that neither tail of their own row excludes; rows increase with the count."""
+    channel = Kernelled(kernel)
+    low, high = np.empty(len(values)), np.empty(len(values))
+    for value in np.unique(values):
+        first, rows = channel.window(np.array([value]))
+        counts = int(first[0]) + np.arange(rows.shape[1])
+        ok = []
+        for a in counts:
+            row = min(int(a), len(kernel.rows) - 1)
+            start = kernel.firsts[row] + max(int(a) - row, 0)
+            weights = np.array([w / kernel.scale for w in kernel.rows[row]])
+            place = int(value) - start
+            ok.append(weights[: place + 1].sum() > tail and weights[max(place, 0) :].sum() > tail)
+        inside = counts[np.array(ok)]
+        ends = (inside.min(), inside.max()) if len(inside) else (counts[0], counts[0])
+        low[values == value], high[values == value] = ends
+    return low, high
+
+
+def _parameter(seen: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
+    if not isinstance(seen.channel, Shifted):
+        raise Unsupported("Parameter intervals need an additive law and a single release.")
+    distinct, which = np.unique(seen.values.reshape(-1), return_inverse=True)
+    low, high = poisson_limits(distinct, seen.channel.noise, confidence=level, method=method)
+    return low[which], high[which], f"Poisson parameter, {method}"
+
+
+def _joint(
+    seen: JointObserved, kind: str, confidence: float, together: bool, seed: int
+) -> tuple[FloatArray, FloatArray, str]:
+    """Quantiles of the simulated, standardised noise (and sampling) of the shown cells."""
+    rng = simulation.generator(seed)
+    x = seen.values.reshape(-1)
+    variance = np.diag(seen.covariance).copy()
+    noise = seen.noise(_DRAWS, rng)
+    if kind == "parameter":
+        mean = np.maximum(x, 0.5)
+        noise = noise + (rng.poisson(mean, size=noise.shape) - mean)
+        variance = variance + mean
+    spread = np.sqrt(np.maximum(variance, 1e-12))
+    scaled = np.abs(noise) / spread
+    q = np.quantile(scaled.max(1), confidence) if together else np.quantile(scaled, confidence, axis=0)
+    how = "simulated noise of the measured blocks" + (
+        ", Poisson parameter, approximate" if kind == "parameter" else ""
+    )
+    return np.maximum(x - q * spread, 0.0), np.maximum(x + q * spread, 0.0), how

@@ -1,0 +1,151 @@
+"""Several releases of the same numbers: best weights, and what it costs to have asked more than once.
+
+Guarantee
+    Weights proportional to 1 / variance give the smallest variance of any unbiased weighted mean, 1 / sum(1 / variance).
+    For Laplace noise 1 / variance is proportional to epsilon squared (Brawner & Honaker print its inverse; eq. 6 corrected).
+Requires
+    Independent releases of the same exact counts. For tests and models pass the releases as a list: the exact likelihood is
+    then used instead of the mean.
+References
+    Brawner & Honaker (2018), section 3, with the corrections of docs/explanation/errata.md; algorithms.md 1 (19).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import Axis
+from dalenius.core.estimate import figure, finish, short
+from dalenius.core.law import FloatArray
+from dalenius.core.release import Release
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.inference.observe import Seen, observe
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Combined:
+    """The weighted mean of several releases, cell by cell."""
+
+    axes: tuple[Axis, ...]
+    values: FloatArray
+    variance: FloatArray
+    weights: FloatArray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def std_error(self) -> FloatArray:
+        """Standard error of each cell from the noise alone."""
+        return np.sqrt(self.variance)
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{w:.3f}" for w in self.weights.reshape(len(self.weights), -1).mean(1))
+        lines = [
+            f"{len(self.weights)} releases of {' x '.join(a.name for a in self.axes)} combined by inverse variance",
+            f"  mean weights {shares}; standard error {short(float(self.std_error.mean()))}",
+        ]
+        for place, x in enumerate(self.values.reshape(-1)[:200]):
+            at = np.unravel_index(place, self.values.shape)
+            label = " | ".join(a.labels[i] for a, i in zip(self.axes, at, strict=True))
+            lines.append(f"  {label:40s} {short(float(x)):>10s}")
+        return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return {
+            "axes": [a.name for a in self.axes],
+            "values": self.values.reshape(-1).tolist(),
+            "variance": self.variance.reshape(-1).tolist(),
+            "weights": self.weights.reshape(len(self.weights), -1).mean(1).tolist(),
+            "notes": list(self.notes),
+        }
+
+    def plot(self, path: object = None) -> Any:
+        """Combined values with two standard errors."""
+        drawn, axes = figure(path)
+        x = np.arange(self.values.size)
+        axes.errorbar(x, self.values.reshape(-1), yerr=2 * self.std_error.reshape(-1), fmt="o", markersize=3)
+        axes.set_xlabel("cell")
+        axes.set_ylabel("combined value, two standard errors")
+        return finish(drawn, path)
+
+
+def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
+    """Inverse-variance mean of several releases of the same table."""
+    if len(releases) < 2:
+        raise ParameterError("At least two releases are needed to combine.")
+    seen = [observe(r, *names) for r in releases]
+    for other in seen[1:]:
+        if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in seen[0].axes]:
+            raise Unsupported(
+                "The releases show different tables; only releases of the same cells are combined."
+            )
+    spread = np.stack([np.maximum(s.variance(np.maximum(s.guess, 0.0)), 1e-300) for s in seen])
+    weights = 1 / spread
+    variance = 1 / weights.sum(0)
+    weights = weights * variance
+    return Combined(
+        axes=seen[0].axes,
+        values=(weights * np.stack([s.guess for s in seen])).sum(0),
+        variance=variance,
+        weights=weights,
+        notes=tuple(dict.fromkeys(n for s in seen for n in s.notes)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipartition:
+    """Variance of the mean of k equal parts of a budget, over the variance of one release with all of it."""
+
+    parts: int
+    epsilon: float
+    delta: float
+    pure: float
+    advanced: float
+    advanced_as_published: float
+    zero_concentrated: float
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"One budget (epsilon {self.epsilon:g}, delta {self.delta:g}) cut into {self.parts} equal releases, averaged:",
+                f"  pure (Laplace, epsilon/k)                     variance x {short(self.pure)}",
+                f"  advanced composition (Laplace)                variance x {short(self.advanced)}",
+                f"    its large-k form as published, ln(1/delta)  variance x {short(self.advanced_as_published)}",
+                f"  zero-concentrated (Gaussian, rho/k)           variance x {short(self.zero_concentrated)}",
+            ]
+        )
+
+    def to_dict(self) -> dict[str, float]:
+        """For documents."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def equipartition(parts: int, *, epsilon: float = 1.0, delta: float = 1e-6) -> Equipartition:
+    """The three inflation factors for `parts` equal shares of a budget.
+
+    Pure composition gives each release epsilon / k, so the mean has k times the variance. Advanced composition gives each
+    the largest e with sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1) <= epsilon (or epsilon / k if that is more); the published
+    factor ln(1/delta) leaves out a 2 and the second term. Under zero-concentrated composition nothing is lost.
+    """
+    if parts < 1 or epsilon <= 0 or not 0 < delta < 1:
+        raise ParameterError(
+            "parts must be at least 1, epsilon positive, and delta strictly between 0 and 1."
+        )
+    low, high = 0.0, epsilon
+    for _ in range(200):
+        middle = (low + high) / 2
+        spent = sqrt(2 * parts * log(1 / delta)) * middle + parts * middle * (exp(middle) - 1)
+        low, high = (middle, high) if spent <= epsilon else (low, middle)
+    share = max(low, epsilon / parts)
+    return Equipartition(
+        parts=parts,
+        epsilon=epsilon,
+        delta=delta,
+        pure=float(parts),
+        advanced=(epsilon / share) ** 2 / parts,
+        advanced_as_published=log(1 / delta),
+        zero_concentrated=1.0,
+    )

@@ -1,0 +1,167 @@
+"""Sums, differences and rates of released cells, with the covariance of their noise.
+
+A selection of cells is a mapping from axes to labels, such as {"sex": "F", "age": ["20-29", "30-39"]}; axes that are not named
+are summed over.
+
+Guarantee
+    Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a sum of Poisson
+    counts is Poisson. Differences of parameters, and every joint law, use normal quantiles with the exact covariance, and say so.
+References
+    algorithms.md 4.1, 4.2, 4.8.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+import numpy as np
+from scipy.special import ndtri
+
+from dalenius.core.estimate import Estimate, Interval, Kind
+from dalenius.core.law import FloatArray
+from dalenius.errors import ParameterError, UnknownName
+from dalenius.inference.channel import Shifted
+from dalenius.inference.interval import checked, count_interval, poisson_interval
+from dalenius.inference.joint import JointObserved
+from dalenius.inference.noise import Noise
+from dalenius.inference.observation import Observed
+from dalenius.inference.observe import Seen, Source, observe
+
+Where = Mapping[str, str | Sequence[str]]
+
+
+def total(source: Source, where: Where, *, kind: str = "population", confidence: float = 0.95) -> Estimate:
+    """The sum of the selected cells."""
+    seen = observe(source)
+    weights = selection(seen, where)
+    return _linear(seen, weights, f"count of {describe(where)}", kind, confidence, is_signed=False)
+
+
+def rate(
+    source: Source, where: Where, exposure: float, *, kind: str = "parameter", confidence: float = 0.95
+) -> Estimate:
+    """Selected count per unit of a known exposure (person-years, inhabitants)."""
+    if exposure <= 0:
+        raise ParameterError(f"exposure must be positive; received {exposure}.")
+    found = total(source, where, kind=kind, confidence=confidence)
+    assert found.interval is not None
+    scaled = made(
+        found.interval.lower / exposure,
+        found.interval.upper / exposure,
+        confidence,
+        found.interval.kind,
+        found.interval.method,
+    )
+    return Estimate(
+        name=f"rate of {describe(where)}",
+        value=found.value / exposure,
+        std_error=found.std_error / exposure,
+        interval=scaled,
+        assumptions=(*found.assumptions, f"Exposure {exposure:g} is taken as known."),
+    )
+
+
+def difference(
+    source: Source, first: Where, second: Where, *, kind: str = "population", confidence: float = 0.95
+) -> Estimate:
+    """Count of the first selection minus count of the second; common cells cancel."""
+    seen = observe(source)
+    weights = selection(seen, first) - selection(seen, second)
+    return _linear(
+        seen, weights, f"{describe(first)} minus {describe(second)}", kind, confidence, is_signed=True
+    )
+
+
+def selection(seen: Seen, where: Where) -> FloatArray:
+    """Indicator of the selected cells, flat."""
+    chosen = np.ones(seen.shape, dtype=bool)
+    for name, wanted in where.items():
+        if name not in seen.names:
+            raise UnknownName.among("axis", name, seen.names)
+        axis = seen.names.index(name)
+        labels = [wanted] if isinstance(wanted, str) else list(wanted)
+        for label in labels:
+            if label not in seen.axes[axis].labels:
+                raise UnknownName.among(f"label of {name!r}", label, seen.axes[axis].labels)
+        keep = np.array([label in labels for label in seen.axes[axis].labels])
+        shape = [1] * len(seen.shape)
+        shape[axis] = len(keep)
+        chosen = chosen & keep.reshape(shape)
+    return (chosen & seen.possible).reshape(-1).astype(np.float64)
+
+
+def describe(where: Where) -> str:
+    """A selection in words."""
+    parts = [f"{k} {v if isinstance(v, str) else '/'.join(v)}" for k, v in where.items()]
+    return ", ".join(parts) or "all cells"
+
+
+def noise_covariance(seen: Seen, weights: FloatArray) -> FloatArray:
+    """Covariance of linear combinations (rows of `weights`) from the noise alone."""
+    if isinstance(seen, JointObserved):
+        return np.asarray(weights @ seen.covariance @ weights.T)
+    spread = np.asarray(seen.variance(np.maximum(seen.guess, 0.0))).reshape(-1)
+    return np.asarray((weights * spread) @ weights.T)
+
+
+def noise_of(seen: Observed, weights: FloatArray) -> Noise | None:
+    """The exact law of the noise of a combination with weights -1, 0, 1; None where there is no such law."""
+    if not isinstance(seen.channel, Shifted) or not np.all(np.isin(weights, (-1.0, 0.0, 1.0))):
+        return None
+    plus, minus = int(np.sum(weights > 0)), int(np.sum(weights < 0))
+    noise: Noise | None = seen.channel.noise.times(plus) if plus else None
+    if minus:
+        lost = seen.channel.noise.times(minus).reflected()
+        noise = lost if noise is None else noise.plus(lost)
+    return noise or Noise.none()
+
+
+def _linear(
+    seen: Seen, weights: FloatArray, name: str, kind: str, confidence: float, *, is_signed: bool
+) -> Estimate:
+    checked(confidence)
+    check_kind(kind)
+    x = seen.guess.reshape(-1)
+    value = float(weights @ x)
+    spread = float(noise_covariance(seen, weights[None])[0, 0])
+    noise = None if isinstance(seen, JointObserved) else noise_of(seen, weights)
+    if kind == "parameter":
+        spread += float(weights**2 @ np.maximum(x, 0.0))
+    if noise is not None and kind == "population":
+        exact = int(weights @ seen.values.reshape(-1))
+        interval = count_interval(exact, noise, confidence=confidence, is_signed=is_signed)
+    elif noise is not None and not is_signed:
+        interval = poisson_interval(int(weights @ seen.values.reshape(-1)), noise, confidence=confidence)
+    else:
+        reach = float(ndtri((1 + confidence) / 2)) * sqrt(spread)
+        low, high = value - reach, value + reach
+        low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
+        interval = made(low, high, confidence, named_kind(kind), "normal, exact covariance")
+    return Estimate(
+        name=name,
+        value=value,
+        std_error=sqrt(spread),
+        interval=interval,
+        assumptions=assumptions(seen, kind),
+    )
+
+
+def check_kind(kind: str) -> None:
+    """A kind of interval, or a refusal."""
+    if kind not in ("population", "parameter"):
+        raise ParameterError(f"kind must be 'population' or 'parameter'; received {kind!r}.")
+
+
+def named_kind(kind: str) -> Kind:
+    """The kind as results carry it."""
+    return Kind.NOISE if kind == "population" else Kind.NOISE_AND_SAMPLING
+
+
+def made(low: float, high: float, confidence: float, kind: Kind, method: str) -> Interval:
+    """An interval."""
+    return Interval(lower=low, upper=high, confidence=confidence, kind=kind, method=method)
+
+
+def assumptions(seen: Seen, kind: str) -> tuple[str, ...]:
+    """What an answer of this kind assumes."""
+    sampling = ("Assumes independent Poisson counts.",) if kind == "parameter" else ()
+    return (*sampling, *seen.notes)

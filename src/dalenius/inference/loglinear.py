@@ -1,0 +1,224 @@
+"""Log-linear models of noisy tables: fitted values, coefficients, deviance, logistic regression.
+
+Guarantee
+    Maximum likelihood of Poisson counts seen through the published law (EM-type sweeps, Newton finish); as noise vanishes
+    the fit is the ordinary Poisson regression. Standard errors come from the observed information, which the noise lowers.
+Requires
+    A hierarchical model given as a formula; a published law.
+Evidence
+    Equal to statsmodels' Poisson GLM without noise; known answers in algorithms.md 4.4.
+References
+    Rinott et al. (2018), section 6.1; Agresti (2013), chapters 9 and 10; algorithms.md 4.3 and 4.4.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from dalenius.core.estimate import Estimate, Interval, figure, finish, short
+from dalenius.core.law import FloatArray
+from dalenius.errors import ParameterError, UnknownName
+from dalenius.inference import formula as formulas
+from dalenius.inference.calibration import is_safe
+from dalenius.inference.fitting import Fit, degrees_of_freedom, fit_one, saturated_log_likelihood
+from dalenius.inference.formula import Model
+from dalenius.inference.independence import sampling_note
+from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.profile import coefficient_interval, covariance
+
+_MOST_PRINTED = 40
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoglinearFit:
+    """A fitted model. `coefficients` are on the log scale, first labels as reference."""
+
+    model: Model
+    seen: Seen
+    fit: Fit
+    design: FloatArray
+    labels: tuple[str, ...]
+    deviance: float
+    degrees_of_freedom: int
+    shown: tuple[str, ...] = ()
+
+    @property
+    def fitted(self) -> FloatArray:
+        """Fitted means of the exact counts."""
+        return self.fit.mean
+
+    @property
+    def log_likelihood(self) -> float:
+        """At the maximum (minus half the distance for joint laws)."""
+        return self.fit.log_likelihood
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance matrix of the coefficients."""
+        return covariance(self.fit)
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the deviance against chi-square where that is safe; use `compare` for a simulated one."""
+        if self.degrees_of_freedom < 1 or not is_safe(self.seen, self.fitted):
+            return None
+        return float(chdtrc(self.degrees_of_freedom, max(self.deviance, 0.0)))
+
+    def coefficient(self, label: str, *, confidence: float = 0.95, interval: str = "profile") -> Estimate:
+        """One coefficient with its standard error, and a profile-likelihood interval unless `interval` is "none"."""
+        if label not in self.labels:
+            raise UnknownName.among("coefficient", label, self.labels)
+        place = self.labels.index(label)
+        contrast = np.zeros(len(self.labels))
+        contrast[place] = 1.0
+        made: Interval | None = None
+        if interval == "profile":
+            made = coefficient_interval(self.seen, self.design, self.fit, contrast, confidence=confidence)
+        elif interval != "none":
+            raise ParameterError(f"interval must be 'profile' or 'none'; received {interval!r}.")
+        return Estimate(
+            name=label,
+            value=float(self.fit.coefficients[place]),
+            std_error=sqrt(max(float(self.covariance[place, place]), 0.0)),
+            interval=made,
+            assumptions=(sampling_note(self.seen), *self.seen.notes),
+        )
+
+    @property
+    def coefficients(self) -> Mapping[str, Estimate]:
+        """Every coefficient with its standard error."""
+        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return {
+            label: Estimate(name=label, value=float(b), std_error=float(e))
+            for label, b, e in zip(self.labels, self.fit.coefficients, errors, strict=True)
+        }
+
+    def odds_ratio(self, label: str, *, confidence: float = 0.95) -> Estimate:
+        """exp of a coefficient, with a profile-likelihood interval."""
+        log = self.coefficient(label, confidence=confidence)
+        return exponentiated(log, f"odds ratio {label}")
+
+    def __str__(self) -> str:
+        p = self.p_value
+        tail = "p-value not shown (chi-square not safe at this noise)" if p is None else f"p-value {p:.4g}"
+        lines = [
+            f"Log-linear model {self.model.notation} of {' x '.join(self.seen.names)}",
+            f"  deviance {short(self.deviance)} on {self.degrees_of_freedom} degrees of freedom, {tail}",
+            f"  {'coefficient':40s} {'estimate':>10s} {'std. error':>10s}",
+        ]
+        table = self.coefficients
+        wanted = [label for label in self.labels if not self.shown or label in self.shown]
+        for label in wanted[:_MOST_PRINTED]:
+            lines.append(f"  {label:40s} {table[label].value:10.4f} {table[label].std_error:10.4f}")
+        if len(wanted) > _MOST_PRINTED:
+            lines.append(f"  … and {len(wanted) - _MOST_PRINTED} more")
+        return "\n".join([*lines, f"  {sampling_note(self.seen)}", *(f"  {n}" for n in self.seen.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return {
+            "model": str(self.model),
+            "notation": self.model.notation,
+            "axes": list(self.seen.names),
+            "deviance": self.deviance,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "p_value": self.p_value,
+            "log_likelihood": self.log_likelihood,
+            "coefficients": [
+                {"name": e.name, "value": e.value, "std_error": e.std_error}
+                for e in self.coefficients.values()
+            ],
+            "fitted": self.fitted.reshape(-1).tolist(),
+            "assumptions": [sampling_note(self.seen), *self.seen.notes],
+        }
+
+    def plot(self, path: object = None) -> Any:
+        """Coefficients with two standard errors."""
+        table = [
+            e
+            for e in self.coefficients.values()
+            if e.name != "(all)" and (not self.shown or e.name in self.shown)
+        ]
+        drawn, axes = figure(path, height=1 + 0.22 * len(table))
+        place = np.arange(len(table))[::-1]
+        axes.errorbar(
+            [e.value for e in table], place, xerr=[2 * e.std_error for e in table], fmt="o", markersize=3
+        )
+        axes.set_yticks(place, [e.name for e in table], fontsize="x-small")
+        axes.axvline(0, color="0.7", linewidth=0.8)
+        axes.set_xlabel("coefficient, two standard errors")
+        return finish(drawn, path)
+
+
+def exponentiated(log: Estimate, name: str) -> Estimate:
+    """An estimate on the log scale, as a ratio."""
+    interval = log.interval
+    made = None
+    if interval is not None:
+        made = Interval(
+            lower=_exp(interval.lower),
+            upper=_exp(interval.upper),
+            confidence=interval.confidence,
+            kind=interval.kind,
+            method=interval.method,
+        )
+    value = _exp(log.value)
+    return Estimate(
+        name=name, value=value, std_error=value * log.std_error, interval=made, assumptions=log.assumptions
+    )
+
+
+def _exp(value: float) -> float:
+    return exp(value) if value < 700 else float("inf")
+
+
+def loglinear(source: Source, model: str | Model, *names: str, total: int | None = None) -> LoglinearFit:
+    """Fit a hierarchical log-linear model, such as "A*B + C"."""
+    seen = observe(source, *names, total=total)
+    chosen = formulas.model(model, seen.names)
+    matrix, labels = formulas.design(chosen, seen.axes)
+    fit = fit_one(seen, chosen)
+    return LoglinearFit(
+        model=chosen,
+        seen=seen,
+        fit=fit,
+        design=matrix,
+        labels=tuple(labels),
+        deviance=2 * (saturated_log_likelihood(seen) - fit.log_likelihood),
+        degrees_of_freedom=degrees_of_freedom(chosen, None, seen, fit.mean),
+    )
+
+
+def logistic(source: Source, outcome: str, predictors: str, *names: str) -> LoglinearFit:
+    """Logistic (or baseline-category) regression of a categorical outcome, through its log-linear form.
+
+    The predictors' joint distribution is left free; coefficients that name the outcome are the log odds ratios.
+    """
+    seen = observe(source, *names)
+    if outcome not in seen.names:
+        raise UnknownName.among("axis", outcome, seen.names)
+    own = seen.names.index(outcome)
+    effects = formulas.model(predictors, seen.names)
+    if any(own in term for term in effects.terms):
+        raise ParameterError("The outcome cannot be among its own predictors.")
+    others = frozenset(k for k in range(len(seen.names)) if k != own)
+    terms = formulas.closed([others, *(term | {own} for term in effects.terms)])
+    found = loglinear(seen, Model(terms, seen.names))
+    prefix = f"{outcome}["
+    shown = tuple(
+        label for label in found.labels if any(part.startswith(prefix) for part in label.split(":"))
+    )
+    return LoglinearFit(
+        model=found.model,
+        seen=seen,
+        fit=found.fit,
+        design=found.design,
+        labels=found.labels,
+        deviance=found.deviance,
+        degrees_of_freedom=found.degrees_of_freedom,
+        shown=shown,
+    )

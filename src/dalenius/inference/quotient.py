@@ -1,0 +1,165 @@
+"""Ratios and proportions of released cells.
+
+Guarantee
+    Population kind: the set of values r that num - r den does not contradict at the exact law of the noise of that combination
+    (Fieller's argument without the normal assumption); it covers at least `confidence`. Parameter kind, sums of very many cells and
+    joint laws: normal quantiles with the exact covariance, and says so. Ends may be infinite.
+References
+    algorithms.md 4.8; Fieller (1954).
+"""
+
+from collections.abc import Callable
+from math import inf, sqrt
+
+import numpy as np
+from scipy.special import ndtri
+
+from dalenius.core.estimate import Estimate
+from dalenius.core.law import FloatArray
+from dalenius.errors import ParameterError
+from dalenius.inference.contrast import (
+    Where,
+    assumptions,
+    check_kind,
+    describe,
+    made,
+    named_kind,
+    noise_covariance,
+    noise_of,
+    selection,
+)
+from dalenius.inference.interval import checked
+from dalenius.inference.noise import Noise
+from dalenius.inference.observation import Observed
+from dalenius.inference.observe import Seen, Source, observe
+
+_MOST_PAIRS = 4_000_000
+
+
+def ratio(
+    source: Source,
+    numerator: Where,
+    denominator: Where,
+    *,
+    kind: str = "population",
+    confidence: float = 0.95,
+) -> Estimate:
+    """Count of one selection over count of another; ends may be infinite where the denominator may be zero."""
+    seen = observe(source)
+    above, below = selection(seen, numerator), selection(seen, denominator)
+    name = f"ratio of {describe(numerator)} to {describe(denominator)}"
+    return _ratio(seen, above, below, name, kind, confidence)
+
+
+def proportion(
+    source: Source,
+    part: Where,
+    whole: Where | None = None,
+    *,
+    kind: str = "population",
+    confidence: float = 0.95,
+) -> Estimate:
+    """Share of a selection in a larger one (in the whole table if none is named)."""
+    seen = observe(source)
+    inner, outer = selection(seen, part), selection(seen, whole or {})
+    if np.any(inner > outer):
+        raise ParameterError(
+            "A proportion needs a part that lies inside the whole; use ratio for other quotients."
+        )
+    odds = _ratio(seen, inner, outer - inner, "odds", kind, confidence)
+    assert odds.interval is not None
+    x = seen.guess.reshape(-1)
+    whole_value = float(outer @ x)
+    value = float(inner @ x) / whole_value if whole_value > 0 else float("nan")
+    value = min(max(value, 0.0), 1.0)
+    share = [1.0 if end == inf else end / (1 + end) for end in (odds.interval.lower, odds.interval.upper)]
+    return Estimate(
+        name=f"share of {describe(part)}" + (f" in {describe(whole)}" if whole else ""),
+        value=value,
+        std_error=odds.std_error / (1 + max(odds.value, 0.0)) ** 2
+        if odds.value == odds.value
+        else float("nan"),
+        interval=made(share[0], share[1], confidence, odds.interval.kind, odds.interval.method),
+        assumptions=odds.assumptions,
+    )
+
+
+def _ratio(
+    seen: Seen, above: FloatArray, below: FloatArray, name: str, kind: str, confidence: float
+) -> Estimate:
+    checked(confidence)
+    check_kind(kind)
+    if not below.any() or not above.any():
+        raise ParameterError("Both parts of a ratio need at least one cell.")
+    x = seen.guess.reshape(-1)
+    covariance = noise_covariance(seen, np.stack([above, below]))
+    if kind == "parameter":
+        mean = np.maximum(x, 0.0)
+        covariance = covariance + (np.stack([above, below]) * mean) @ np.stack([above, below]).T
+    up, down = float(above @ x), float(below @ x)
+    value = up / down if down > 0 else float("nan")
+    laws = None
+    if kind == "population" and isinstance(seen, Observed) and not np.any(above * below):
+        first, second = noise_of(seen, above), noise_of(seen, below)
+        if first is not None and second is not None and len(first.pmf) * len(second.pmf) <= _MOST_PAIRS:
+            laws = (first, second)
+    low, high = _fieller(up, down, covariance, laws, confidence)
+    how = (
+        "Fieller set with the exact law of the noise" if laws else "Fieller set, normal with exact covariance"
+    )
+    slope = np.array([1.0, -value]) / down if down > 0 else np.array([np.nan, np.nan])
+    return Estimate(
+        name=name,
+        value=value,
+        std_error=sqrt(max(float(slope @ covariance @ slope), 0.0)) if down > 0 else float("nan"),
+        interval=made(low, high, confidence, named_kind(kind), how),
+        assumptions=assumptions(seen, kind),
+    )
+
+
+def _fieller(
+    up: float,
+    down: float,
+    covariance: FloatArray,
+    laws: tuple[Noise, Noise] | None,
+    confidence: float,
+) -> tuple[float, float]:
+    """Smallest and largest r >= 0 with |up - r down| within the quantile of the noise of that combination."""
+    z = float(ndtri((1 + confidence) / 2))
+
+    def accepts(angle: float) -> bool:
+        # r = tan(angle): the same question in a form that also reaches r = infinity.
+        c, s = np.cos(angle), np.sin(angle)
+        gap = abs(c * up - s * down)
+        if laws is None:
+            return bool(
+                gap
+                <= z
+                * sqrt(
+                    max(c * c * covariance[0, 0] - 2 * c * s * covariance[0, 1] + s * s * covariance[1, 1], 0)
+                )
+            )
+        first, second = laws
+        noise = np.abs(c * first.points[:, None] - s * second.points[None, :])
+        outside = float(first.pmf @ (noise >= gap - 1e-9) @ second.pmf)
+        return outside > 1 - confidence
+
+    best = np.arctan2(max(up, 0.0), max(down, 0.0)) if max(up, down) > 0 else np.pi / 4
+    grid = np.unique(np.concatenate([np.linspace(0, np.pi / 2, 41), [best]]))
+    held = np.array([accepts(a) for a in grid])
+    if not held.any():
+        return float(np.tan(best)), float(np.tan(best))
+    first, last = int(np.argmax(held)), len(held) - 1 - int(np.argmax(held[::-1]))
+    low = 0.0 if first == 0 else _edge(accepts, grid[first - 1], grid[first])
+    high = np.pi / 2 if last == len(grid) - 1 else _edge(accepts, grid[last + 1], grid[last])
+    return float(np.tan(low)), inf if high >= np.pi / 2 - 1e-9 else float(np.tan(high))
+
+
+def _edge(accepts: Callable[[float], bool], outside: float, inside: float) -> float:
+    for _ in range(30):
+        middle = (outside + inside) / 2
+        if accepts(middle):
+            inside = middle
+        else:
+            outside = middle
+    return outside
