@@ -115,7 +115,9 @@ def exact_number(value: object) -> Fraction | float | None:
 
 
 def _special(text: str) -> float | None:
-    word = text.strip().lower() if len(text) < 20 else ""
+    if len(text) > 20:
+        return None
+    word = text.strip().lower()
     if word in ("", "nan"):
         return float("nan")
     return {"inf": inf, "+inf": inf, "infinity": inf, "-inf": -inf, "-infinity": -inf}.get(word)

@@ -46,6 +46,8 @@ def kept_rows(
     is_over = sizes > most
     rows = np.flatnonzero(is_over[owner] & keep)
     rows = rows[np.argsort(owner[rows], kind="stable")]
+    if not len(rows):
+        return np.flatnonzero(keep)
     keep[rows] = False
     matrix = np.stack([column[rows] for column in columns], axis=1).tolist()
     starts = np.flatnonzero(np.diff(owner[rows], prepend=-2)).tolist()

@@ -114,11 +114,17 @@ def unknown_key(key: str, known: list[str], section: str) -> DocumentError:
 
 
 def refusal(kind: str, error: ValidationError) -> DaleniusError:
-    """The first complaint of the schema, in one sentence."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join(str(step) for step in first["loc"]) or "the document"
+    """One complaint of the schema, in one sentence."""
+    # Where several forms are allowed, the complaint that went deepest is about the form that was meant.
+    first = max(error.errors(include_url=False), key=lambda complaint: len(complaint["loc"]))
+    place = ".".join(str(step) for step in first["loc"] if not _is_form(step)) or "the document"
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
     received = (
         "" if "received" in message or first["type"] == "missing" else f"; received {first['input']!r:.80}"
     )
     return DocumentError(f"{place} in the {kind}: {message}{received}.", place=place)
+
+
+def _is_form(step: int | str) -> bool:
+    """Whether a step of a place names one of several allowed forms, not a key of the document."""
+    return isinstance(step, str) and (step.endswith("Part") or "[" in step or "-str" in step)

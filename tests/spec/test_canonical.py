@@ -1,0 +1,143 @@
+"""One form for all spellings; different cells, different digests."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalenius.core.query import TableQuery
+from dalenius.engines.memory import MemorySource
+from dalenius.spec.canonical import canonical, canonical_json, digest, rearrange
+from dalenius.spec.load import load_policy, load_request
+from dalenius.spec.request import RequestDocument
+from dalenius.testing.toy import toy_domain, toy_rows
+
+DOMAIN = toy_domain()
+
+
+def ask(privacy: dict[str, Any] | None = None, **table: Any) -> RequestDocument:
+    return load_request({"table": table, "privacy": privacy or {"definition": "pure", "epsilon": 1}})
+
+
+def same(first: RequestDocument, second: RequestDocument) -> bool:
+    return canonical(first, DOMAIN).digest == canonical(second, DOMAIN).digest
+
+
+EQUAL: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"rows": ["sex"], "columns": ["region"]}, {"rows": ["region"], "columns": ["sex"]}),
+    ({"rows": ["sex", "region"]}, {"wafers": ["sex"], "columns": ["region"]}),
+    ({"rows": ["sex"]}, {"rows": [{"variable": "sex"}]}),
+    ({"rows": ["sex"]}, {"rows": [{"variable": "sex", "categories": ["male", "female"]}]}),
+    ({"rows": ["sex"]}, {"rows": [{"variable": "sex", "groups": {"male": ["male"], "female": ["female"]}}]}),
+    (
+        {"rows": [{"variable": "region", "level": "half"}]},
+        {
+            "rows": [
+                {"variable": "region", "groups": {"lower": ["west", "south"], "upper": ["east", "north"]}}
+            ]
+        },
+    ),
+    ({"where": {"status": ["married", "single"]}}, {"where": {"status": ["1", "2", "married"]}}),
+    ({"where": {"sex": "male", "region": ["east"]}}, {"where": {"region": "east", "sex": ["male"]}}),
+    ({"where": {"region": {"level": "half", "groups": ["upper"]}}}, {"where": {"region": ["east", "north"]}}),
+    ({"where": {"age": {"at_least": 18}}}, {"where": {"age": {"at_least": "36/2"}}}),
+    (
+        {"rows": ["sex"], "columns": ["region"], "margins": [["sex"], ["region"]]},
+        {"rows": ["region"], "columns": ["sex"], "margins": [["region"], ["sex"]]},
+    ),
+    (
+        {"rows": ["sex", "region"], "margins": [["sex", "region"], []], "weights": [1, 2]},
+        {"rows": ["sex", "region"], "margins": [[], ["region", "sex"]], "weights": ["4/2", 1.0]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), EQUAL, ids=range(len(EQUAL)))
+def test_spellings_of_one_request(first: dict[str, Any], second: dict[str, Any]) -> None:
+    assert same(ask(**first), ask(**second))
+
+
+@pytest.mark.parametrize("amount", [1, 1.0, "1", "1.00", "2/2", "1e0"])
+def test_number_formats(amount: object) -> None:
+    assert same(ask({"definition": "pure", "epsilon": amount}, rows=["sex"]), ask(rows=["sex"]))
+
+
+DIFFERENT: list[RequestDocument] = [
+    ask(rows=["sex"]),
+    ask(rows=["region"]),
+    ask(rows=["sex"], columns=["region"]),
+    ask(rows=[{"variable": "sex", "categories": ["male"]}]),
+    ask(rows=[{"variable": "sex", "groups": {"men": ["male"], "women": ["female"]}}]),
+    ask(rows=["sex"], where={"region": "east"}),
+    ask(rows=["sex"], where={"region": ["east", "west"]}),
+    ask(rows=["sex"], where={"sex": ["female", "male"]}),
+    ask(rows=["sex"], where={"age": {"at_least": 1}}),
+    ask(rows=["sex"], where={"age": {"at_most": 1}}),
+    ask(rows=[{"variable": "age", "cuts": [0, 50, 100]}]),
+    ask(rows=[{"variable": "age", "cuts": [0, 50, 99]}]),
+    ask(rows=["sex"], measure="total", of="income"),
+    ask(rows=["sex"], measure="mean", of="income"),
+    ask(rows=["sex"], measure="total", of="age"),
+    ask(rows=["sex"], weight="income"),
+    ask(rows=["sex"], margins="all"),
+    ask({"definition": "pure", "epsilon": "0.5"}, rows=["sex"]),
+    ask({"definition": "approximate", "epsilon": 1, "delta": "1e-6"}, rows=["sex"]),
+    ask({"definition": "zero_concentrated", "rho": 1}, rows=["sex"]),
+    ask({"definition": "pure", "epsilon": 1, "mechanism": "discrete_laplace"}, rows=["sex"]),
+    ask({"definition": "pure", "epsilon": 1, "strategy": "interior"}, rows=["sex"]),
+    ask({"definition": "pure", "epsilon": 1, "options": {"m": 3}}, rows=["sex"]),
+    ask({"definition": "pure", "epsilon": 1, "options": {"m": 4}}, rows=["sex"]),
+]
+
+
+def test_different_requests_differ() -> None:
+    digests = [canonical(request, DOMAIN).digest for request in DIFFERENT]
+    assert len(set(digests)) == len(digests)
+
+
+def test_the_domain_is_part_of_the_identity() -> None:
+    request = ask(rows=["sex"])
+    assert canonical(request, toy_domain(relation="replace")).digest != canonical(request, DOMAIN).digest
+
+
+def test_titles_and_layout_are_not() -> None:
+    first = load_request(
+        {"title": "a", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 1}}
+    )
+    assert same(first, ask(columns=["sex"]))
+
+
+NAMES = ["sex", "region", "status"]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.permutations(NAMES), st.integers(0, 3), st.integers(0, 3), st.data())
+def test_any_order_and_its_way_back(names: list[str], first: int, second: int, data: st.DataObject) -> None:
+    """Shuffled spellings have one digest, and measured values return to the order that was asked for."""
+    cut = sorted([first, second])
+    items: list[Any] = []
+    for name in names:
+        labels = data.draw(st.permutations(DOMAIN.variable(name).categories.labels))
+        items.append({"variable": name, "categories": list(labels)})
+    request = ask(rows=items[: cut[0]], columns=items[cut[0] : cut[1]], wafers=items[cut[1] :])
+    form = canonical(request, DOMAIN)
+    assert form.digest == canonical(ask(rows=NAMES), DOMAIN).digest
+    source = MemorySource.of(DOMAIN, toy_rows())
+    asked = source.table(TableQuery(space=request.space(DOMAIN))).open_below_the_gate()
+    measured = source.table(TableQuery(space=form.space)).open_below_the_gate()
+    np.testing.assert_array_equal(rearrange(measured, form.space, request.space(DOMAIN)), asked)
+    np.testing.assert_array_equal(rearrange(asked, request.space(DOMAIN), form.space), measured)
+    assert form.layout["labels"][names[0]] == list(request.axes(DOMAIN)[0].labels)
+
+
+def test_canonical_json_is_sorted_and_refuses_floats_of_other_kinds() -> None:
+    assert canonical_json({"b": [1, "é"], "a": None}) == '{"a":null,"b":[1,"é"]}'
+    with pytest.raises(TypeError):
+        canonical_json({"a": object()})
+
+
+def test_documents_have_digests() -> None:
+    assert digest(load_policy({})) == digest({})
+    assert digest(load_policy({"budget": {"rho": "1"}})) == digest(load_policy({"budget": {"rho": 1.0}}))
