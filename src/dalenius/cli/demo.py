@@ -53,7 +53,7 @@ def demo(
     for command in (
         f"dalenius plan {request}",
         f"dalenius release {request} --ledger {ledger} -o {out}    [dim]# the same request: free, the same bytes[/]",
-        f"dalenius infer independence {out} --rows branch --columns gender",
+        f"dalenius infer independence {out} -a branch -a gender",
         f"dalenius ledger show --ledger {ledger}",
         "make serve    [dim]# the table builder in the browser[/]",
     ):

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from dalenius.cli import check, demo, describe, plan, register, release, reproduce, show
+from dalenius.cli import check, demo, describe, infer, plan, register, release, reproduce, serve, show
 from dalenius.cli.output import complain
 from dalenius.errors import DaleniusError
 
@@ -22,7 +22,11 @@ app.command()(register.register)
 app.command()(plan.plan)
 app.command()(release.release)
 app.command()(show.show)
+app.command()(serve.serve)
 app.command()(reproduce.reproduce)
+app.add_typer(
+    infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
+)
 
 
 @app.command()
