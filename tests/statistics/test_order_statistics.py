@@ -1,6 +1,7 @@
 """Quantile, extreme, range and interquartile range against exhaustive enumeration, both relations."""
 
 from fractions import Fraction
+from itertools import pairwise
 from math import exp
 
 import numpy as np
@@ -155,7 +156,7 @@ def test_the_fast_search_equals_the_dense_one(monkeypatch):
 def test_weights_never_fall_faster_than_the_base():
     for base in (Fraction(1, 3), Fraction(99, 100), rational_base(Fraction(1, 1000))):
         w = weights(base, 3000)
-        assert all(b >= a * base for a, b in zip(w, w[1:], strict=False))
+        assert all(b >= a * base for a, b in pairwise(w))
 
 
 def test_base_stays_on_the_safe_side_of_beta():

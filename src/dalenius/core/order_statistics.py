@@ -8,6 +8,7 @@ below 1. Because w_k / w_{k+1} <= 1 / base for every k, the weighted maximum is 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
 
 import numpy as np
@@ -102,29 +103,32 @@ def local_of_monotone(
     return max(abs(function(other) - here) for other in others)
 
 
-def weights(base: Fraction, count: int) -> list[int]:
+@lru_cache(maxsize=8)
+def weights(base: Fraction, count: int) -> tuple[int, ...]:
     """Integer weights w_0 >= ... >= w_count whose neighbouring ratio is at most 1 / base."""
     current = 1 << _WEIGHT_BITS
     result = [current]
     for _ in range(count):
         current = -(-current * base.numerator // base.denominator)
         result.append(current)
-    return result
+    return tuple(result)
 
 
-def reaching_weights(base: Fraction, span: int, least: int) -> list[int]:
+@lru_cache(maxsize=16)
+def reaching_weights(base: Fraction, span: int, least: int) -> tuple[int, ...]:
     """Weights up to the first distance from which a change of `span` counts for no more than `least`; public."""
     if span <= least:
         return weights(base, 0)
     rate = -log_upper(base)
     if rate <= 0 or rate < Fraction(1, 1 << _LEAST_RATE_BITS):
         raise ParameterError("The smoothness beta is too small; use at least 0.00001.", name="beta")
-    w = weights(base, floor(log_upper(Fraction(span, least)) / rate) + 2)
+    w = list(weights(base, floor(log_upper(Fraction(span, least)) / rate) + 2))
     while w[-1] * span > least * w[0]:
         w.append(-(-w[-1] * base.numerator // base.denominator))
-    return w
+    return tuple(w)
 
 
+@lru_cache(maxsize=64)
 def rational_base(beta: Fraction) -> Fraction:
     """A rational base with -log(base) a little below beta: the excess over exp(-beta) is 2**-64 to 2**-63."""
     if not Fraction(1, 100_000) <= beta <= 30:
@@ -160,7 +164,7 @@ def smooth_replace(
     return Fraction(best, w[0])
 
 
-def _divide_and_conquer(data: Sorted, left: int, right: int, w: list[int], spread: int) -> int:
+def _divide_and_conquer(data: Sorted, left: int, right: int, w: tuple[int, ...], spread: int) -> int:
     """The same maximum in O(K log K), rounded up by at most one part in 2**100.
 
     With weights base**k exactly, (x_j - x_i) base**k is log-supermodular in (i, j), so the best right end rises with the

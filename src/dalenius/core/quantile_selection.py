@@ -25,7 +25,7 @@ def score_change(q: Fraction, *, is_replace: bool, rows: int) -> Fraction:
     return each * q.denominator * rows
 
 
-def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> list[int]:
+def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> tuple[int, ...]:
     """Weights by score, flat from where all candidates together no longer matter."""
     base = rational_base(epsilon / (2 * change))
     return reaching_weights(base, max(high - low, 1) << _FAR_BITS, 1)
@@ -46,7 +46,7 @@ def groups(values: IntArray, low: int, high: int, q: Fraction) -> Iterator[tuple
         yield position, high, max(0, b * before - a * n, a * n - b * before)
 
 
-def select(values: IntArray, low: int, high: int, q: Fraction, w: list[int], rng: RandomSource) -> int:
+def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
     """One grid point, drawn with probability proportional to its weight."""
     last = len(w) - 1
     runs = [(first, end, w[min(s, last)]) for first, end, s in groups(values, low, high, q)]
@@ -60,7 +60,7 @@ def select(values: IntArray, low: int, high: int, q: Fraction, w: list[int], rng
     raise AssertionError("the draw is below the total")
 
 
-def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: list[int]) -> list[Fraction]:
+def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...]) -> list[Fraction]:
     """Exact output probabilities of every grid point; for checks on small domains."""
     last = len(w) - 1
     weights = [0] * (high - low + 1)

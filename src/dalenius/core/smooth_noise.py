@@ -8,8 +8,10 @@ its scale as a rational rounded up, and draws ideal values for `core.ideal_round
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log, log1p
+from math import exp, log
 from typing import ClassVar
+
+import numpy as np
 
 from dalenius.core.exact import Enclosure, exp_lower, exp_upper, log_upper, sqrt_upper
 from dalenius.core.ideal_rounding import (
@@ -24,6 +26,7 @@ from dalenius.core.ideal_rounding import (
     times,
     unit_normal,
 )
+from dalenius.core.law import FloatArray
 from dalenius.core.randomness import RandomSource, below
 from dalenius.errors import ParameterError
 
@@ -115,9 +118,9 @@ class Cauchy:
         """One ideal draw."""
         return PolynomialTail(Fraction(2), Fraction(1)).draw(rng)
 
-    def log_density(self, z: float) -> float:
+    def log_density(self, z: FloatArray) -> FloatArray:
         """Up to a constant; for checks."""
-        return -log1p(z * z)
+        return -np.log1p(z * z)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +171,9 @@ class Lomax:
 
         return mirrored(magnitude, sign(rng))
 
-    def log_density(self, z: float) -> float:
+    def log_density(self, z: FloatArray) -> FloatArray:
         """Of a|z|, up to a constant; for checks."""
-        return -float(self.k) * log1p(abs(z))
+        return -float(self.k) * np.log1p(np.abs(z))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +205,9 @@ class Polynomial:
         """One ideal draw."""
         return PolynomialTail(self.g, Fraction(1)).draw(rng)
 
-    def log_density(self, z: float) -> float:
+    def log_density(self, z: FloatArray) -> FloatArray:
         """Up to a constant; for checks."""
-        return -log1p(abs(z) ** float(self.g))
+        return -np.log1p(np.abs(z) ** float(self.g))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +237,9 @@ class StudentT:
         """One ideal draw of Z / sqrt(nu)."""
         return PolynomialTail(Fraction(2), (self.nu + 1) / 2).draw(rng)
 
-    def log_density(self, z: float) -> float:
+    def log_density(self, z: FloatArray) -> FloatArray:
         """Of Z / sqrt(nu), up to a constant; for checks."""
-        return -(float(self.nu) + 1) / 2 * log1p(z * z)
+        return -(float(self.nu) + 1) / 2 * np.log1p(z * z)
 
 
 @dataclass(frozen=True, slots=True)

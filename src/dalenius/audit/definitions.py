@@ -1,0 +1,182 @@
+"""Privacy definitions checked exhaustively on finite mechanisms: who satisfies what, and who does not.
+
+A mechanism is a function `law(data, fitted)`: the log-probabilities of its outputs on `data` when its noise was fitted to
+`fitted`. What a custodian runs on D is law(D, D). Differential privacy and an intruder who knows the algorithm compare
+law(D, D) with law(D', D'); individual and bootstrap differential privacy keep `fitted` at the data at hand.
+
+Each function returns the smallest epsilon for which its definition holds (inf if none), or the smallest failure
+probability at a given epsilon.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, inf
+from random import Random
+from typing import Any
+
+from dalenius.audit.sensitivity import Data, multisets, neighbours_of
+from dalenius.core.neighbours import Relation
+
+Output = Any
+LogLaw = Mapping[Output, float]
+Law = Callable[[Data, Data], LogLaw]
+
+
+def loss(left: LogLaw, right: LogLaw) -> float:
+    """Largest log-ratio of probabilities, in either direction."""
+    most = 0.0
+    for output in left.keys() | right.keys():
+        p, q = left.get(output, -inf), right.get(output, -inf)
+        if p == q:
+            continue
+        most = max(most, inf if -inf in (p, q) else abs(p - q))
+    return most
+
+
+def hockey_stick(left: LogLaw, right: LogLaw, epsilon: float) -> float:
+    """Smallest delta of (epsilon, delta)-indistinguishability, in the worse direction."""
+    return max(_one_way(left, right, epsilon), _one_way(right, left, epsilon))
+
+
+def _one_way(left: LogLaw, right: LogLaw, epsilon: float) -> float:
+    return sum(max(0.0, exp(p) - exp(epsilon + right.get(o, -inf))) for o, p in left.items())
+
+
+def large_loss(left: LogLaw, right: LogLaw, epsilon: float) -> float:
+    """Probability, under either law, of an output whose loss exceeds epsilon."""
+    sides = ((left, right), (right, left))
+    return max(sum(exp(p) for o, p in a.items() if p - b.get(o, -inf) > epsilon + 1e-12) for a, b in sides)
+
+
+@dataclass(frozen=True)
+class Universe:
+    """All rows that can occur, data sets of one size (and of its neighbours), and the relation."""
+
+    rows: tuple[Any, ...]
+    size: int
+    relation: Relation = Relation.REPLACE
+
+    def pairs(self, rows: Sequence[Any] | None = None) -> Iterable[tuple[Data, Data]]:
+        """Neighbouring data sets made of the given rows (all rows by default)."""
+        own = sorted(set(self.rows if rows is None else rows))
+        for data in multisets(own, self.size):
+            for other in neighbours_of(data, own, self.relation):
+                if other != data:
+                    yield data, other
+
+    def around(self, data: Data) -> Iterable[Data]:
+        """Neighbours of one data set."""
+        return (d for d in neighbours_of(data, self.rows, self.relation) if d != data)
+
+
+def pure(law: Law, universe: Universe) -> float:
+    """Differential privacy: every pair of neighbours, each with the noise fitted to itself."""
+    return max((loss(law(a, a), law(b, b)) for a, b in universe.pairs()), default=0.0)
+
+
+def approximate(law: Law, universe: Universe, epsilon: float) -> float:
+    """delta of (epsilon, delta)-differential privacy."""
+    return max((hockey_stick(law(a, a), law(b, b), epsilon) for a, b in universe.pairs()), default=0.0)
+
+
+def probabilistic(law: Law, universe: Universe, epsilon: float) -> float:
+    """delta of (epsilon, delta)-probabilistic differential privacy."""
+    return max((large_loss(law(a, a), law(b, b), epsilon) for a, b in universe.pairs()), default=0.0)
+
+
+def finite(law: Law, universe: Universe, rows: Sequence[Any]) -> float:
+    """Differential privacy over a declared finite list of rows: between bootstrap and the whole universe."""
+    return max((loss(law(a, a), law(b, b)) for a, b in universe.pairs(rows)), default=0.0)
+
+
+def individual(law: Law, universe: Universe, data: Data) -> float:
+    """Individual differential privacy at the data: noise fitted to `data` on both sides."""
+    here = law(data, data)
+    return max((loss(here, law(other, data)) for other in universe.around(data)), default=0.0)
+
+
+def individual_group(law: Law, universe: Universe, data: Data, size: int) -> float:
+    """Group individual differential privacy: up to `size` records of the data are changed."""
+    reached, layer = {data}, {data}
+    for _ in range(size):
+        layer = {e for d in layer for e in universe.around(d)} - reached
+        reached |= layer
+    here = law(data, data)
+    return max((loss(here, law(other, data)) for other in reached), default=0.0)
+
+
+def bootstrap(law: Law, universe: Universe, data: Data, further: Sequence[Any] = ()) -> float:
+    """Bootstrap differential privacy for the data: neighbours made of its rows (and of declared further ones)."""
+    rows = {*data, *further}
+    return max((loss(law(a, data), law(b, data)) for a, b in universe.pairs(sorted(rows))), default=0.0)
+
+
+def conditional(law: Law, data: Data) -> float:
+    """Conditional differential privacy: the data against the data without one record."""
+    here = law(data, data)
+    shorter = {(*data[:i], *data[i + 1 :]) for i in range(len(data))}
+    return max((loss(here, law(other, data)) for other in shorter), default=0.0)
+
+
+def against_the_informed(law: Law, universe: Universe, data: Data) -> float:
+    """The true loss at the data against an intruder who knows the algorithm and refits it to each alternative."""
+    here = law(data, data)
+    return max((loss(here, law(other, other)) for other in universe.around(data)), default=0.0)
+
+
+def delta_against_the_informed(law: Law, universe: Universe, data: Data, epsilon: float) -> float:
+    """The same as a delta at epsilon, for laws whose loss is not bounded."""
+    here = law(data, data)
+    return max((hockey_stick(here, law(d, d), epsilon) for d in universe.around(data)), default=0.0)
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """A Monte-Carlo estimate of a probability with a one-sided confidence bound."""
+
+    estimate: float
+    lower: float
+    draws: int
+
+
+def random(
+    law: Law,
+    distribution: Mapping[Any, float],
+    size: int,
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    draws: int = 2000,
+    seed: int = 1,
+    confidence: float = 0.99,
+) -> Proportion:
+    """Probability that a pair drawn from a *declared* distribution satisfies the (epsilon, delta) condition.
+
+    (epsilon, gamma)-random differential privacy asks for at least 1 - gamma; a positive delta gives the
+    (epsilon, delta, gamma) version. The pair is n rows, and the same with the last one replaced by an (n+1)-st.
+    """
+    from scipy.stats import beta
+
+    generator = Random(seed)
+    rows, weights = list(distribution), list(distribution.values())
+    held, known = 0, dict[Data, LogLaw]()
+    for _ in range(draws):
+        drawn = generator.choices(rows, weights, k=size + 1)
+        left, right = (tuple(sorted(d)) for d in (drawn[:-1], (*drawn[:-2], drawn[-1])))
+        p, q = (known.setdefault(d, known.get(d) or law(d, d)) for d in (left, right))
+        held += (hockey_stick(p, q, epsilon) <= delta) if delta else (loss(p, q) <= epsilon + 1e-12)
+    lower = float(beta.ppf(1 - confidence, held, draws - held + 1)) if held else 0.0
+    return Proportion(held / draws, lower, draws)
+
+
+# Read: whoever satisfies the left one, for a mechanism whose noise is not fitted to the data, satisfies the right one.
+IMPLICATIONS: tuple[tuple[str, str], ...] = (
+    ("pure", "probabilistic"),
+    ("probabilistic", "approximate"),
+    ("pure", "finite"),
+    ("pure", "individual"),
+    ("pure", "bootstrap"),
+    ("finite", "bootstrap"),
+    ("pure", "random"),
+)
+"""For a mechanism fitted to the data only the first two, pure => finite and pure => random remain."""
