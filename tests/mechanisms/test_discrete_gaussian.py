@@ -126,15 +126,18 @@ def test_rejection_decides_exactly():
     assert not sampler._decide(word + 1, 500, Fixed(b"\x00"))
 
 
-def test_squeeze_brackets_the_exact_probability():
-    from math import exp
+@pytest.mark.parametrize("s2", [F(40_000), F(3 * 10**6), F(10**15)])
+def test_the_chord_is_within_its_error(s2):
+    from dalenius.core.exact import exp_enclosure
 
-    sampler = RejectionSampler(F(3 * 10**6))
+    sampler = RejectionSampler(s2)
     width = sampler._proposal.width
-    for i in range(0, sampler._ranges, 37):
-        for distance in (i * width, i * width + width // 2, (i + 1) * width):
-            true = exp(-float(sampler._exponent(distance))) * 2**32
-            assert sampler._surely[i] <= true + 1e-3 and sampler._possibly[i] >= min(true, 2**32 - 1) - 1e-3
+    for i in range(0, sampler._ranges, 7):
+        for place in (0, 1, width // 3, width // 2, width - 1, width):
+            exact = exp_enclosure(-sampler._exponent(i * width + place), 32)
+            chord = int(sampler._start[i]) + (int(sampler._rise[i]) * place >> sampler._low_bits)
+            assert exact[0] <= chord + sampler._error and chord - sampler._error <= exact[1]
+            assert min(exact[0], 2**32 - 1) <= sampler._most[i]
 
 
 def test_refusals():

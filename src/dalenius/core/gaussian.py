@@ -5,12 +5,12 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core.exact import exp_enclosure
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.loss import BITS, LossDistribution
 from dalenius.core.randomness import RandomSource, words
+from dalenius.core.sampling import CHUNK
 from dalenius.core.wide_sampling import TwoSidedGeometric
 from dalenius.errors import TooLarge
 
@@ -124,54 +124,57 @@ def _tail_mass(sigma_squared: Fraction, start: int) -> int:
 class RejectionSampler:
     """P(x) proportional to exp(-x^2 / (2 s2)) by rejection from a two-sided geometric of scale t = floor(sigma) + 1.
 
-    A proposal y is kept with probability exp(-(|y| - s2 / t)^2 / (2 s2)). Its leading part alone bounds that probability from
-    both sides, by enclosures made once; only the few uniforms between the bounds are compared with the exact number.
+    A proposal y is kept with probability f(|y|) = exp(-(|y| - s2 / t)^2 / (2 s2)). Between the ends of a range of width w the
+    chord is within w^2 / (8 s2) of f, because |f''| <= 1 / s2; a uniform farther from the chord than that is decided by
+    integers alone, and the few others are compared with the exact number, refined as far as needed.
     """
 
     def __init__(self, sigma_squared: Fraction) -> None:
         self._s2 = sigma_squared
         self._scale = isqrt(int(sigma_squared)) + 1
-        low_bits = max(self._scale.bit_length() - 10, 0)
-        self._proposal = TwoSidedGeometric(Fraction(1, self._scale), low_bits)
-        self._ranges = _REACH * (self._scale >> low_bits)
-        self._surely, self._possibly = self._bounds()
+        self._low_bits = max(self._scale.bit_length() - 7, 0)
+        self._proposal = TwoSidedGeometric(Fraction(1, self._scale), self._low_bits)
+        width = self._proposal.width
+        self._ranges = _REACH * (self._scale >> self._low_bits)
+        ends = [exp_enclosure(-self._exponent(i * width), 32)[0] for i in range(self._ranges + 1)]
+        self._start = np.array(ends, dtype=np.int64)
+        self._rise = np.append(np.diff(self._start), 0)
+        # Two units cover the rounding of the ends, one that of the chord.
+        self._error = int((Fraction(width * width) / (8 * sigma_squared)) * 2**32) + 4
+        self._most = np.maximum(self._start, self._start + self._rise) + self._error
+        # Beyond the last range nothing is known, and the exact comparison decides.
+        self._most[-1] = 2**32
 
-    def _exponent(self, distance: Fraction | int) -> Fraction:
+    def _exponent(self, distance: int) -> Fraction:
         return (distance - self._s2 / self._scale) ** 2 / (2 * self._s2)
-
-    def _bounds(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """For each leading part: words below the first are kept, words above the second are not."""
-        width, centre = self._proposal.width, self._s2 / self._scale
-        surely, possibly = (
-            np.zeros(self._ranges + 1, np.uint32),
-            np.full(self._ranges + 1, 2**32 - 1, np.uint32),
-        )
-        for i in range(self._ranges):
-            ends = (i * width, (i + 1) * width)
-            far = max(self._exponent(e) for e in ends)
-            near = Fraction(0) if ends[0] <= centre <= ends[1] else min(self._exponent(e) for e in ends)
-            surely[i] = min(exp_enclosure(-far, 32)[0], 2**32 - 1)
-            possibly[i] = min(exp_enclosure(-near, 32)[1], 2**32 - 1)
-        return surely, possibly
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws; the number of proposals depends on the noise alone."""
-        kept: list[IntArray] = []
-        missing = size
-        while missing > 0:
-            leading = self._proposal.leading(missing + missing // 2 + 64, rng)
-            word = words(rng, len(leading), np.uint32)
-            # A leading part beyond the table falls on its last entry, where the exact comparison decides.
-            index = np.minimum(leading ^ (leading >> 63), self._ranges)
-            possible = np.flatnonzero(word <= self._possibly[index])
-            leading, word, index = leading[possible], word[possible], index[possible]
-            proposed = self._proposal.completed(leading, rng)
-            keep = word < self._surely[index]
-            for i in np.flatnonzero(~keep):
-                keep[i] = self._decide(int(word[i]), abs(int(proposed[i])), rng)
-            kept.append(proposed[keep][:missing])
-            missing -= len(kept[-1])
-        return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+        out = np.empty(size, dtype=np.int64)
+        done = 0
+        while done < size:
+            kept = self._round(min(size - done + (size - done) // 2 + 64, CHUNK), rng)[: size - done]
+            out[done : done + len(kept)] = kept
+            done += len(kept)
+        return out
+
+    def _round(self, count: int, rng: RandomSource) -> IntArray:
+        """Propose so many, return those that are kept."""
+        leading = self._proposal.leading(count, rng)
+        word = words(rng, count, np.uint32).astype(np.int64)
+        index = np.minimum(leading ^ (leading >> 63), self._ranges)
+        possible = np.flatnonzero(word <= self._most[index])
+        leading, word, index = leading[possible], word[possible], index[possible]
+        proposed: IntArray = self._proposal.completed(leading, rng)
+        place = np.abs(proposed) - (index << self._low_bits)
+        # Beyond the table the place has no meaning, and no chord is used.
+        known = index < self._ranges
+        chord = self._start[index] + (self._rise[index] * np.where(known, place, 0) >> self._low_bits)
+        keep = word < chord - self._error
+        for i in np.flatnonzero((np.abs(word - chord) <= self._error) | ~known):
+            keep[i] = self._decide(int(word[i]), abs(int(proposed[i])), rng)
+        kept: IntArray = proposed[keep]
+        return kept
 
     def _decide(self, word: int, distance: int, rng: RandomSource) -> bool:
         """Whether the uniform that starts with this word lies below the exact probability."""

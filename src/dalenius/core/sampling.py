@@ -26,7 +26,7 @@ from dalenius.errors import InternalError, ParameterError, TooLarge
 
 LARGEST_TABLE = 1 << 21
 LARGEST_VALUE = 1 << 62
-_CHUNK = 1 << 16
+CHUNK = 1 << 16
 _MOST_BITS = 1 << 16
 _UNDECIDED = np.iinfo(np.int64).min
 
@@ -175,14 +175,15 @@ class TableSampler:
         end = begin + np.uint64((1 << shift) - 1)
         least = np.searchsorted(self._high, begin, side="left")
         most = np.searchsorted(self._low, end, side="right")
+        self._least: IntArray = least.astype(np.int64)
         return np.where(least == most, self._first + least, _UNDECIDED).astype(np.int64)
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws."""
         out = np.empty(size, dtype=np.int64)
         pending: list[tuple[IntArray, NDArray[np.unsignedinteger[Any]]]] = []
-        for start in range(0, size, _CHUNK):
-            part = out[start : start + _CHUNK]
+        for start in range(0, size, CHUNK):
+            part = out[start : start + CHUNK]
             first = words(rng, len(part), self._first_type)
             if self._spare:
                 first = first >> first.dtype.type(self._spare)
@@ -199,12 +200,25 @@ class TableSampler:
         """Fill U up to the precision of the table and compare."""
         more = words(rng, len(first), self._next_type).astype(np.uint64) >> np.uint64(self._next_spare)
         word = (first.astype(np.uint64) << np.uint64(self._precision - self._guide_bits)) | more
-        index = np.searchsorted(self._high, word, side="left")
+        index = self._index(first, word)
         out = self._first + index
         inside = np.flatnonzero(index < len(self._low))
         for i in inside[self._low[index[inside]] <= word[inside]]:
             out[i] = self._deep(int(word[i]), rng)
         return out
+
+    def _index(self, first: NDArray[np.unsignedinteger[Any]], word: NDArray[np.uint64]) -> IntArray:
+        """Number of thresholds that each word is surely past."""
+        index: IntArray = self._least[first]
+        if not len(self._high):
+            return index
+        # Nearly always the guide's first candidate, or the next, is it; the rest is searched for.
+        for _ in range(2):
+            past = self._high[np.minimum(index, len(self._high) - 1)] < word
+            index = index + (past & (index < len(self._high)))
+        left = np.flatnonzero(past)
+        index[left] = np.searchsorted(self._high, word[left], side="left")
+        return index
 
     def _deep(self, word: int, rng: RandomSource) -> int:
         """Refine U and F together until one value is left."""

@@ -15,7 +15,7 @@ import numpy as np
 from dalenius.core.exact import exp_enclosure
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.randomness import RandomSource
-from dalenius.core.sampling import LARGEST_VALUE, TableSampler
+from dalenius.core.sampling import CHUNK, LARGEST_VALUE, TableSampler
 from dalenius.errors import InternalError, TooLarge
 
 _DIGIT_BITS = 8
@@ -124,7 +124,12 @@ class TwoSidedGeometric:
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws."""
-        return self.completed(self.leading(size, rng), rng)
+        out = np.empty(size, dtype=np.int64)
+        # Short runs keep every intermediate array in the processor's cache.
+        for start in range(0, size, CHUNK):
+            part = out[start : start + CHUNK]
+            part[:] = self.completed(self.leading(len(part), rng), rng)
+        return out
 
     def leading(self, size: int, rng: RandomSource) -> IntArray:
         """Leading parts j: the draw will lie in [j * width, (j + 1) * width)."""
