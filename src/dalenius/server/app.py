@@ -23,7 +23,7 @@ from dalenius.version import VERSION
 CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
 
 
-def create_app(config: ServerConfig, *, with_pages: bool = True) -> FastAPI:
+def create_app(config: ServerConfig) -> FastAPI:
     """The application of one worker process."""
     services = Services(config)
 
@@ -45,7 +45,7 @@ def create_app(config: ServerConfig, *, with_pages: bool = True) -> FastAPI:
     )
     app.state.services = services
     _errors(app)
-    _routes(app, with_pages=with_pages)
+    _routes(app, with_pages=config.pages)
     app.add_middleware(
         Guard, body_bytes=config.limits.body_bytes, metrics=services.metrics, secure=config.secure_cookies
     )

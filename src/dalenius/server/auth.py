@@ -145,14 +145,20 @@ def signed_in(request: Request) -> User:
 
 def csrf_token(request: Request) -> str:
     """The token for a form on this page: a hidden field named `csrf`."""
+    request.state.needs_visit = True
     return form_token(request.app.state.services.key, request.state.visit, session_id(request))
 
 
 def check_form(request: Request, received: str) -> None:
     """Refuse a form without the right token, or sent by another site."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Forbidden("This form was sent by another site.")
+    refuse_other_sites(request)
     check_form_token(request.app.state.services.key, request.state.visit, session_id(request), received)
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Refuse what a browser says that another site sent."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Forbidden("This was sent by another site.")
 
 
 def require(user: User, *roles: Role) -> None:

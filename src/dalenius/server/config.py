@@ -83,6 +83,7 @@ class ServerConfig(_Part):
     tick_milliseconds: Annotated[int, Field(ge=1, le=60_000)] = 250
     secure_cookies: bool = True
     open_metrics: bool = False
+    pages: bool = Field(default=True, description="Whether to serve web pages beside the HTTP interface.")
     limits: Limits = Limits()
     proxy: Proxy | None = None
     datasets: tuple[DatasetEntry, ...] = ()

@@ -7,6 +7,7 @@ expected becomes one fixed sentence: its own text may name values, so it is neit
 import json
 import traceback
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from dalenius.errors import DaleniusError, InternalError, PolicyError, RequestError
@@ -86,7 +87,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
             else _text(str(value) if value.bit_length() < 4096 else "a huge integer")
         )
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else str(value)
+        return value if isfinite(value) else str(value)
     return _text(str(value))
 
 

@@ -1,7 +1,7 @@
 """Structured logs: one JSON object a line, with what was called and how it ended, never what it held.
 
 Logged are the route's pattern (not the address as typed), the status, the duration in whole ticks for everything that
-touched data, the user's name and an id to find the line again. Texts of unexpected exceptions are left out, because a
+touched data, the user's name and an id to find the line again. Moments are whole seconds, for the same reason. Texts of unexpected exceptions are left out, because a
 database driver may quote a value in them; the places in our code are enough to find the fault.
 """
 
@@ -21,8 +21,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         line: dict[str, Any] = {
-            "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-            + f".{int(record.msecs):03d}Z",
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
             "logger": record.name,
         }

@@ -85,25 +85,28 @@ class Desk:
     @contextmanager
     def outages(self) -> Iterator[None]:
         """Turn a database that went away into one refusal, and open the ledger again for the next call."""
+        used = self.ledger
         try:
             yield
         except Exception as error:
             if not _is_outage(error):
                 raise
-            self._reopen()
+            self._reopen(used)
             raise Unavailable("The ledger cannot be reached now; try again.") from None
 
-    def _reopen(self) -> None:
+    def _reopen(self, failed: Ledger) -> None:
         with self._lock:
+            if self.ledger is not failed:
+                return
             try:
                 fresh = self._open_ledger()
             except Exception:
                 return
-            old, self.ledger = self.ledger, fresh
+            self.ledger = fresh
             for served in self.served.values():
                 served.curator.ledger = fresh
         try:
-            old.close()
+            failed.close()
         except Exception:
             return
 
@@ -127,10 +130,12 @@ class Desk:
         return done
 
     def warm(self) -> None:
-        """Open the data and check their fingerprints before the first request needs them."""
+        """Open the data and price one cell, so that the first caller need not wait for files and imports."""
         for served in self.served.values():
             try:
                 _ = served.curator.source
+                amounts = {k: v for k, v in served.entry.defaults.model_dump().items() if v is not None}
+                served.curator.plan({"table": {}, "privacy": amounts})
             except DaleniusError:
                 continue
 

@@ -128,7 +128,8 @@ class _Answer:
         if self._secure:
             headers.append((b"strict-transport-security", b"max-age=31536000"))
         kind = next((value for name, value in headers if name.lower() == b"content-type"), b"")
-        if self._is_new and kind.startswith(b"text/html"):
+        is_needed = kind.startswith(b"text/html") or self._scope["state"].get("needs_visit", False)
+        if self._is_new and is_needed:
             value = f"{VISIT}={self._scope['state']['visit']}; Path=/; HttpOnly; SameSite=Lax"
             headers.append((b"set-cookie", (value + ("; Secure" if self._secure else "")).encode()))
         return headers

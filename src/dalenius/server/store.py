@@ -6,7 +6,8 @@ for arguments, and are valid in both dialects.
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from dalenius.server.errors import Unavailable
 
 Row = tuple[Any, ...]
+Run = Callable[..., list[Row]]
 
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS users (
@@ -42,93 +44,100 @@ _SCHEMA = (
 
 
 class Store:
-    """One connection for each thread; every write is one short transaction."""
+    """A few connections that threads share; every write is one short transaction."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, most_connections: int = 8) -> None:
         self.location = location
         self.is_postgres = location.startswith(("postgresql://", "postgres://"))
-        self._local = threading.local()
-        self._all: list[Any] = []
-        self._lock = threading.Lock()
+        self._idle: deque[Any] = deque()
+        self._turn = threading.BoundedSemaphore(most_connections)
         if not self.is_postgres:
             Path(location).parent.mkdir(parents=True, exist_ok=True)
         with self.transaction() as run:
             if self.is_postgres:
-                run("SELECT pg_advisory_xact_lock(7314)", ())
+                run("SELECT pg_advisory_xact_lock(7314)")
             for statement in _SCHEMA:
-                run(statement, ())
-
-    def _connection(self) -> Any:
-        connection = getattr(self._local, "connection", None)
-        if connection is None or (self.is_postgres and connection.closed):
-            connection = self._connect()
-            self._local.connection = connection
-            with self._lock:
-                self._all.append(connection)
-        return connection
+                run(statement)
 
     def _connect(self) -> Any:
         if self.is_postgres:
             import psycopg
 
-            try:
-                return psycopg.connect(self.location, autocommit=True, connect_timeout=5)
-            except psycopg.Error:
-                raise Unavailable("The server's store cannot be reached; try again.") from None
+            return psycopg.connect(self.location, autocommit=True, connect_timeout=5)
         connection = sqlite3.connect(self.location, timeout=30, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         return connection
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Run statements together: all or none. Yields a function from statement and arguments to rows."""
-        connection = self._connection()
-        cursor = connection.cursor()
+    def _borrowed(self) -> Iterator[Any]:
+        """A connection; one that failed is closed, and its failure becomes one refusal."""
+        with self._turn:
+            connection = None
+            try:
+                connection = self._idle.pop() if self._idle else self._connect()
+                yield connection
+                self._idle.append(connection)
+            except BaseException as error:
+                is_outage = self._is_outage(error)
+                if connection is not None:
+                    self._give_back(connection, is_broken=is_outage)
+                if is_outage:
+                    raise Unavailable("The server's store cannot be reached; try again.") from None
+                raise
 
-        def run(statement: str, arguments: Sequence[Any] = ()) -> list[Row]:
-            cursor.execute(statement.replace("?", "%s") if self.is_postgres else statement, tuple(arguments))
-            return list(cursor.fetchall()) if cursor.description else []
-
+    def _give_back(self, connection: Any, *, is_broken: bool) -> None:
         try:
-            cursor.execute("BEGIN" if self.is_postgres else "BEGIN IMMEDIATE")
-            yield run
-            cursor.execute("COMMIT")
-        except BaseException as error:
-            self._abandon(connection, cursor)
-            if self._is_outage(error):
-                raise Unavailable("The server's store cannot be reached; try again.") from None
-            raise
-
-    def _abandon(self, connection: Any, cursor: Any) -> None:
-        try:
-            cursor.execute("ROLLBACK")
+            if is_broken:
+                # The others of the same age will not be better.
+                while self._idle:
+                    self._idle.pop().close()
+                connection.close()
+            else:
+                self._idle.append(connection)
         except Exception:
-            self._local.connection = None
-            connection.close()
+            return
 
     def _is_outage(self, error: BaseException) -> bool:
         if self.is_postgres:
             import psycopg
 
-            return isinstance(error, psycopg.OperationalError)
+            return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
         return isinstance(error, sqlite3.OperationalError)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Run]:
+        """Run statements together: all or none. Yields a function from statement and arguments to rows."""
+        with self._borrowed() as connection:
+            cursor = connection.cursor()
+
+            def run(statement: str, arguments: Sequence[Any] = ()) -> list[Row]:
+                cursor.execute(self._spelled(statement), tuple(arguments))
+                return list(cursor.fetchall()) if cursor.description else []
+
+            cursor.execute("BEGIN" if self.is_postgres else "BEGIN IMMEDIATE")
+            try:
+                yield run
+                cursor.execute("COMMIT")
+            except BaseException as error:
+                if not self._is_outage(error):
+                    cursor.execute("ROLLBACK")
+                raise
+
+    def _spelled(self, statement: str) -> str:
+        return statement.replace("?", "%s") if self.is_postgres else statement
 
     def read(self, statement: str, *arguments: Any) -> list[Row]:
         """One statement that changes nothing."""
-        if self.is_postgres:
-            with self.transaction() as run:
-                return run(statement, arguments)  # type: ignore[no-any-return]
-        return self._connection().execute(statement, arguments).fetchall()  # type: ignore[no-any-return]
+        with self._borrowed() as connection:
+            return list(connection.execute(self._spelled(statement), arguments).fetchall())
 
     def write(self, statement: str, *arguments: Any) -> list[Row]:
         """One statement in a transaction of its own; rows of a RETURNING clause."""
         with self.transaction() as run:
-            return run(statement, arguments)  # type: ignore[no-any-return]
+            return run(statement, arguments)
 
     def close(self) -> None:
-        """Close every connection."""
-        with self._lock:
-            for connection in self._all:
-                connection.close()
-            self._all.clear()
+        """Close every idle connection."""
+        while self._idle:
+            self._idle.pop().close()

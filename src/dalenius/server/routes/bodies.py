@@ -75,6 +75,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class SignInBody(Body):
+    """Name and password."""
+
+    name: str = Field(max_length=64)
+    password: str = Field(max_length=1024)
+
+
 class TokenBody(Body):
     """A new token; name and password where no session is open."""
 

@@ -6,12 +6,21 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from dalenius.server.accounts import User
-from dalenius.server.auth import CurrentUser, SignedIn, caller_address
+from dalenius.server.auth import (
+    CurrentUser,
+    SignedIn,
+    caller_address,
+    csrf_token,
+    refuse_other_sites,
+    sign_in,
+    sign_out,
+)
 from dalenius.server.errors import NotSignedIn
 from dalenius.server.routes.api import EntryName, JobName, Name
 from dalenius.server.routes.bodies import (
     AmountsBody,
     ApprovalBody,
+    SignInBody,
     StatusBody,
     ThresholdBody,
     TokenBody,
@@ -37,17 +46,46 @@ def create_token(request: Request, body: TokenBody, user: CurrentUser) -> dict[s
 
 
 def _owner(request: Request, body: TokenBody, user: User) -> User:
-    if not body.name:
-        if user.is_anonymous:
-            raise NotSignedIn("Sign in, or send name and password.")
-        return user
+    if body.name:
+        return verified(request, body.name, body.password)
+    if user.is_anonymous:
+        raise NotSignedIn("Sign in, or send name and password.")
+    return user
+
+
+def verified(request: Request, name: str, password: str) -> User:
+    """The user with this password; attempts are limited for each name and address."""
     services = request.app.state.services
     limit = services.config.limits.sign_ins_per_minute
-    services.limiter.take("sign-in", f"{body.name}@{caller_address(request)}", limit)
-    found: User | None = services.accounts.verify(body.name, body.password)
+    services.limiter.take("sign-in", f"{name}@{caller_address(request)}", limit)
+    found: User | None = services.accounts.verify(name, password)
     if found is None:
         raise NotSignedIn("The name or the password is wrong.")
     return found
+
+
+@router.get("/session")
+def session(request: Request, user: CurrentUser) -> dict[str, str]:
+    """Who you are, and the token that calls with a session cookie send as X-CSRF-Token."""
+    return {"name": user.name, "role": user.role, "csrf": csrf_token(request)}
+
+
+@router.post("/session")
+def open_session(request: Request, body: SignInBody) -> JSONResponse:
+    """Sign in with a cookie, as a browser does."""
+    refuse_other_sites(request)
+    user = verified(request, body.name, body.password)
+    response = JSONResponse({"name": user.name, "role": user.role})
+    sign_in(request, response, user)
+    return response
+
+
+@router.delete("/session", status_code=204)
+def close_session(request: Request, user: CurrentUser) -> Response:
+    """Sign out."""
+    response = Response(status_code=204)
+    sign_out(request, response)
+    return response
 
 
 @router.get("/tokens")
