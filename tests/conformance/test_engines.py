@@ -1,6 +1,6 @@
 """Every engine equals the memory engine on generated data, odd values and persons with several rows included."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,30 @@ def _streaming(domain: Domain, columns: Columns, secret: bytes) -> Source:
     return source
 
 
+def _parquet(domain: Domain, columns: Columns, secret: bytes) -> Source:
+    """The road of large tables, from a file."""
+    import tempfile
+
+    import pyarrow.parquet as pq
+
+    with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as stream:
+        pq.write_table(_arrow(columns), stream.name)
+    FILES.append(Path(stream.name))
+    source = DuckDBSource(domain, Path(stream.name), secret)
+    source._may_group = lambda query, names: False  # type: ignore[method-assign]
+    return source
+
+
+FILES: list[Path] = []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _clean_up() -> Iterator[None]:
+    yield
+    for path in FILES:
+        path.unlink(missing_ok=True)
+
+
 def _arrow(columns: Columns) -> Any:
     import pyarrow as pa
 
@@ -53,7 +77,12 @@ def _arrow(columns: Columns) -> Any:
     return pa.table(arrays)
 
 
-FACTORIES = {"memory": _memory, "duckdb": _duckdb, "duckdb, streaming": _streaming}
+FACTORIES = {
+    "memory": _memory,
+    "duckdb": _duckdb,
+    "duckdb, streaming": _streaming,
+    "duckdb, parquet": _parquet,
+}
 every_factory = pytest.mark.parametrize("factory", FACTORIES.values(), ids=list(FACTORIES))
 
 

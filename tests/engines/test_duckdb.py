@@ -161,6 +161,21 @@ def test_a_csv_row_never_changes_how_others_are_read(tmp_path: Path) -> None:
         assert DuckDBSource(domain, path).table(query).open_below_the_gate().tolist() == [1, 1]
 
 
+def test_a_csv_row_with_an_undeclared_text_is_not_lost(tmp_path: Path) -> None:
+    """A cast to the declared texts, moved into the CSV reader, would skip the whole row."""
+    variables = {"x": {"categories": ["a"]}, "y": {"categories": ["a"]}, "n": {"bounds": [0, 9], "step": 1}}
+    domain = load_dataset({"dataset": {"name": "d", "population": "p"}, "variables": variables}).domain()
+    path = tmp_path / "data.csv"
+    path.write_text("x,y,n\na,b,1\nb,a,x\na,a,\n")
+    source = DuckDBSource(domain, path)
+    batches = list(source.scan(["x", "y", "n"]))
+    dropped = -(2**63)
+    rows = sorted(
+        zip(*(np.concatenate([b[k] for b in batches]).tolist() for k in ("x", "y", "n")), strict=True)
+    )
+    assert rows == [(-1, 0, dropped), (0, -1, 1), (0, 0, dropped)]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -17,6 +17,7 @@ class Relation:
     sql: str
     files: tuple[Path, ...] = ()
     frame: Any = None
+    is_csv: bool = False
 
 
 def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> Relation:
@@ -36,7 +37,7 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
     if suffix in (".duckdb", ".db"):
         connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
         return Relation(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
-    return Relation(_csv(files, names, "\t" if suffix == ".tsv" else delimiter), files)
+    return Relation(_csv(files, names, "\t" if suffix == ".tsv" else delimiter), files, is_csv=True)
 
 
 def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:

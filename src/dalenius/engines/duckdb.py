@@ -215,7 +215,8 @@ class DuckDBSource:
         variable = self.domain.variable(name)
         column, kind = name_of(variable.source_column), self._types[variable.source_column]
         if not variable.is_numeric:
-            if kind == "VARCHAR" and _is_matchable(variable):
+            # DuckDB moves a cast into the CSV reader, which then skips rows whose text does not fit: not for CSV.
+            if kind == "VARCHAR" and not self._relation.is_csv and _is_matchable(variable):
                 texts = ", ".join(text(t) for t in variable.categories.texts)
                 yield f"TRY_CAST({column} AS ENUM({texts}))", "_matched"
                 if variable.categories.missing != variable.categories.unseen:
