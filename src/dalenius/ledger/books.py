@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dalenius.core.exact import rational
 from dalenius.core.release import Status
 from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
 from dalenius.ledger import schema
@@ -14,6 +15,7 @@ from dalenius.ledger.anchor import Anchor
 from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
+from dalenius.ledger.odometer import Reading, read_odometer
 from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
 from dalenius.ledger.store import Lost, Store, as_purse, as_registration, as_terms, read_head, stored
 from dalenius.ledger.verify import VerifyReport, verify_store
@@ -110,6 +112,10 @@ class Books:
     def statement(self, population: str, analyst: str | None = None) -> Statement:
         """Movements and balances; an analyst's own statement shows nobody else's."""
         return make_statement(self.entries(population), self.account(population), analyst)
+
+    def odometer(self, population: str, delta: object = "1e-6") -> Reading:
+        """The tightest valid (epsilon, delta) of everything charged to the master account so far, and its meaning."""
+        return read_odometer(self.account(population), rational(delta, "delta"))
 
     def export(self, form: str = "json", population: str | None = None) -> str:
         """Every line as `json`, `jsonl` or `csv`."""

@@ -1,0 +1,155 @@
+"""Sums, partitions, groups and the optimum: known answers, then properties."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalenius.core.budget import Cost
+from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
+from dalenius.core.neighbours import Relation
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.ledger.composition import Part, epsilon_at, for_group, in_parallel, in_sequence, optimum
+
+MILLIONTH = Fraction(1, 10**6)
+TENTH = Fraction(1, 10)
+
+
+def pure(epsilon: object, relation: Relation = Relation.ADD_REMOVE) -> Cost:
+    amount = Fraction(str(epsilon))
+    return Cost(relation=relation, rho=pure_to_rho(amount), epsilon=amount)
+
+
+amounts = st.fractions(min_value=0, max_value=3, max_denominator=1000)
+costs = st.builds(
+    lambda rho, delta, epsilon: Cost(
+        relation=Relation.ADD_REMOVE, rho=rho, delta=delta, epsilon=None if delta else epsilon
+    ),
+    amounts,
+    st.sampled_from([Fraction(0), MILLIONTH]),
+    amounts,
+)
+pure_costs = st.builds(pure, st.fractions(min_value=0, max_value=2, max_denominator=100))
+
+
+def test_fifty_releases_at_a_tenth():
+    total = in_sequence([pure("0.1")] * 50)
+    assert total.epsilon == 5
+    assert float(rho_to_epsilon(total.rho, MILLIONTH)) == pytest.approx(3.5407, abs=5e-5)
+    exact = epsilon_at(optimum([(TENTH, Fraction(0), 50)]), MILLIONTH)
+    assert float(exact) == pytest.approx(3.172903, abs=2e-6)
+
+
+@given(st.lists(costs, max_size=8), st.randoms())
+def test_a_sum_does_not_depend_on_the_order(items, random):
+    shuffled = list(items)
+    random.shuffle(shuffled)
+    assert in_sequence(items) == in_sequence(shuffled)
+
+
+@given(st.lists(costs, min_size=1, max_size=8))
+def test_the_whole_is_at_least_each_part(items):
+    whole = in_sequence(items)
+    for item in items:
+        assert whole.rho >= item.rho
+        assert whole.delta >= item.delta
+        assert whole.epsilon is None or whole.epsilon >= item.epsilon
+        assert item.fits(whole)
+
+
+def test_relations_are_not_added():
+    with pytest.raises(Unsupported):
+        in_sequence([pure(1), pure(1, Relation.REPLACE)])
+
+
+def test_parallel_takes_the_largest_under_add_remove():
+    parts = [Part(add_remove=pure(e)) for e in ("0.5", "1", "0.25")]
+    whole = in_parallel(parts, Relation.ADD_REMOVE, is_fixed_in_advance=True)
+    assert whole == pure(1)
+
+
+def test_two_parts_are_touched_under_replace():
+    # A histogram inside the first part costs 2 under replace, more than the two largest parts together.
+    parts = [Part(add_remove=pure(1)), Part(add_remove=pure("0.5"))]
+    whole = in_parallel(parts, Relation.REPLACE, is_fixed_in_advance=True)
+    assert whole.epsilon == 2
+    # Where the step inside a part is known to cost no more under replace, leaving one part for another counts.
+    known = [Part(add_remove=pure(1), replace=pure(1, Relation.REPLACE)) for _ in range(3)]
+    known[2] = Part(add_remove=pure("0.75"), replace=pure("0.75", Relation.REPLACE))
+    assert in_parallel(known, Relation.REPLACE, is_fixed_in_advance=True).epsilon == 2
+    known[1] = known[2]
+    assert in_parallel(known, Relation.REPLACE, is_fixed_in_advance=True).epsilon == Fraction(7, 4)
+
+
+def test_the_replace_rule_against_every_pair_of_parts():
+    """Brute force: two independent counts with randomised-response-like loss, one record moves anywhere."""
+    from itertools import product
+
+    parts = [Fraction(1, 2), Fraction(1), Fraction(1, 3)]
+    losses = []
+    for source, target in product(range(3), repeat=2):
+        moved = [Fraction(0)] * 3
+        moved[source] += parts[source]
+        moved[target] += parts[target]
+        losses.append(sum(moved))
+    whole = in_parallel([Part(add_remove=pure(e)) for e in parts], Relation.REPLACE, is_fixed_in_advance=True)
+    assert whole.epsilon == max(losses)
+
+
+def test_partitions_that_look_at_data_are_refused():
+    with pytest.raises(Unsupported):
+        in_parallel([Part(add_remove=pure(1))], Relation.ADD_REMOVE, is_fixed_in_advance=False)
+    with pytest.raises(Unsupported):
+        Part(add_remove=pure(1, Relation.REPLACE))
+    with pytest.raises(ParameterError):
+        in_parallel([], Relation.ADD_REMOVE, is_fixed_in_advance=True)
+
+
+@given(st.lists(pure_costs, min_size=1, max_size=6))
+def test_parallel_lies_between_the_largest_part_and_the_sum(items):
+    parts = [Part(add_remove=item) for item in items]
+    whole = in_parallel(parts, Relation.ADD_REMOVE, is_fixed_in_advance=True)
+    assert all(item.fits(whole) for item in items)
+    assert whole.fits(in_sequence(items))
+    replaced = in_parallel(parts, Relation.REPLACE, is_fixed_in_advance=True)
+    assert whole.rho <= replaced.rho <= 4 * whole.rho
+    assert whole.epsilon <= replaced.epsilon <= 2 * whole.epsilon
+
+
+@given(pure_costs, st.integers(1, 6), st.integers(1, 6))
+def test_groups_grow(cost, size, more):
+    assert for_group(cost, 1) == cost
+    group = for_group(cost, size)
+    assert group.fits(for_group(cost, size + more))
+    assert for_group(group, more) == for_group(cost, size * more)
+
+
+def test_groups_with_failures_are_refused():
+    with pytest.raises(Unsupported):
+        for_group(Cost(relation=Relation.ADD_REMOVE, rho=TENTH, delta=MILLIONTH), 2)
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 4)), min_size=1, max_size=3))
+def test_conversions_only_over_report(steps):
+    """The optimum is exact for a fixed plan: the sum and the zero-concentrated route are never below it."""
+    planned = [(Fraction(percent, 100), Fraction(0), times) for percent, times in steps]
+    exact = epsilon_at(optimum(planned), MILLIONTH)
+    total = in_sequence([pure(e) for e, _, times in planned for _ in range(times)])
+    assert exact <= total.epsilon
+    assert exact <= rho_to_epsilon(total.rho, MILLIONTH) + Fraction(1, 10**8)
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 1000), max_value=4, max_denominator=1000),
+    st.fractions(min_value=0, max_value=10, max_denominator=100),
+)
+def test_delta_of_rho_falls_with_epsilon_and_grows_with_rho(rho, epsilon):
+    assert rho_to_delta(rho, epsilon + 1) <= rho_to_delta(rho, epsilon)
+    assert rho_to_delta(rho, epsilon) <= rho_to_delta(rho + Fraction(1, 10), epsilon)
+
+
+def test_failures_above_delta_have_no_epsilon():
+    with pytest.raises(ParameterError):
+        epsilon_at(optimum([(TENTH, Fraction(1, 100), 1)]), MILLIONTH)
+    assert epsilon_at(optimum([]), MILLIONTH) == 0
