@@ -7,6 +7,7 @@ below zero are set to zero, as in its Table 2. Simulation only; nothing here is 
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def _common(results: Results) -> list[Row]:
         middle = _medians(results, measure)
         for kind in ("laplace", "normal"):
             line = [middle[kind, e] for e in EPSILONS]
-            falls = all(a >= b for a, b in zip(line, line[1:], strict=False))
+            falls = all(a >= b for a, b in pairwise(line))
             rows.append(row(f"{measure} falls as eps grows, {kind}", True, falls))
         better = all(middle["laplace", e] <= middle["normal", e] for e in EPSILONS)
         rows.append(row(f"{measure} of laplace below normal at every eps", True, better))

@@ -1,0 +1,121 @@
+"""No negative counts, and margins that still add up: weighted least squares on the counts that are possible.
+
+The finest shown table is replaced by the nearest one (in squared error weighted by precision) whose cells are not
+negative and whose total is the measured total (or zero); margins are its sums. Where only margins are shown, the
+nearest non-negative full cross is found first.
+
+The result is biased upwards in small cells, and says so. The truth is one of the tables searched, so the weighted squared
+error never grows. **Intervals stay valid** because they are computed from the measured blocks, which stay in the
+release, and are then cut at zero: the truth is never below zero, so cutting loses no coverage. The stated variances are
+those of the unadjusted cells.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core.adjusting import axis_names, finest, from_finest, has_levels, restored, shaped
+from dalenius.core.law import FloatArray
+from dalenius.core.margins import Margin, spread, sum_out
+from dalenius.core.release import Release
+from dalenius.errors import Unsupported
+
+__all__ = ["Nonnegative"]
+
+_MOST_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Nonnegative:
+    """Replace shown tables by the nearest consistent ones without negative cells."""
+
+    iterations: int = 300
+    name: ClassVar[str] = "nonnegative"
+
+    def __call__(self, release: Release) -> Release:
+        """A new release; measured blocks stay."""
+        if has_levels(release):
+            raise Unsupported("Several levels of one variable are shown; adjust a release of one level.")
+        try:
+            table = finest(release)
+        except Unsupported:
+            values = self._from_margins(release)
+        else:
+            variance = np.where(table.variance > 0, table.variance, 0.0)
+            cells = project(table.values, variance, max(float(table.values.sum()), 0.0))
+            values = from_finest(release, table, cells.reshape(table.shape))
+        tables = tuple(
+            replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True)
+        )
+        note = {
+            "name": self.name,
+            "method": "weighted least squares",
+            "intervals": "from the measured blocks, cut at 0",
+        }
+        return release.with_(tables=tables, adjustments=(*release.adjustments, note))
+
+    def _from_margins(self, release: Release) -> list[FloatArray]:
+        names = axis_names(release.tables)
+        sizes = {a.name: len(a) for t in release.tables for a in t.space.axes}
+        shape = tuple(sizes[n] for n in names)
+        if prod(shape) > _MOST_CELLS:
+            raise Unsupported(
+                f"The full cross of the shown margins has more than {_MOST_CELLS:,} cells; use 'clamping' instead."
+            )
+        targets = [shaped(t, names) for t in release.tables]
+        weights = [1 / max(float(t.variance.mean()), 1e-9) for t in release.tables]
+        cells = _fit(shape, targets, weights, self.iterations)
+        whole = tuple(range(len(names)))
+        return [
+            restored(t, names, sum_out(cells, whole, m))
+            for t, (m, _) in zip(release.tables, targets, strict=True)
+        ]
+
+
+def project(values: FloatArray, variance: FloatArray, total: float) -> FloatArray:
+    """The nearest non-negative array with the given total; cells without variance stay as they are.
+
+    >>> project(np.array([3.0, -1.0, 2.0]), np.ones(3), 4.0)
+    array([2.5, 0. , 1.5])
+    """
+    free = variance > 0
+    out = np.array(values, dtype=np.float64)
+    rest = max(total - float(out[~free].sum()), 0.0)
+    y, v = out[free], variance[free]
+    # The multiplier is found exactly: cells leave in the order of value / variance.
+    order = np.argsort(-(y / v), kind="stable")
+    ratio = (y / v)[order]
+    multiplier = (np.cumsum(y[order]) - rest) / np.cumsum(v[order])
+    inside = np.flatnonzero(ratio > multiplier)
+    chosen = multiplier[inside[-1]] if len(inside) else np.inf
+    out[free] = np.maximum(y - chosen * v, 0.0) if rest > 0 else 0.0
+    return out
+
+
+def _fit(
+    shape: tuple[int, ...],
+    targets: Sequence[tuple[Margin, FloatArray]],
+    weights: Sequence[float],
+    iterations: int,
+) -> FloatArray:
+    """Non-negative least squares by accelerated projected gradient on the full cross."""
+    whole = tuple(range(len(shape)))
+    outer = [prod(shape[i] for i in whole if i not in m) for m, _ in targets]
+    # The largest eigenvalue of the normal matrix is the sum of the margins' own.
+    bound = sum(w * o for w, o in zip(weights, outer, strict=True))
+    x = np.full(shape, max(float(np.mean([t.sum() for _, t in targets])), 0.0) / prod(shape))
+    y, pace = x, 1.0
+    for _ in range(iterations):
+        gradient = np.zeros(shape)
+        for (m, target), w in zip(targets, weights, strict=True):
+            gradient += w * spread(sum_out(y, whole, m) - target, m, whole)
+        fresh = np.maximum(y - gradient / bound, 0.0)
+        quicker = (1 + (1 + 4 * pace * pace) ** 0.5) / 2
+        y = fresh + (pace - 1) / quicker * (fresh - x)
+        if float(np.abs(fresh - x).max()) < 1e-9:
+            return fresh
+        x, pace = fresh, quicker
+    return x
