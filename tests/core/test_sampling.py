@@ -11,7 +11,8 @@ from dalenius.core.law import WeightTable
 from dalenius.core.randomness import RecordedRandomness, SystemRandomness
 from dalenius.core.sampling import LARGEST_VALUE, TableSampler, Thresholds, sample, sampler_of
 from dalenius.core.wide_sampling import TwoSidedGeometric
-from dalenius.errors import ParameterError, TooLarge
+from dalenius.errors import InternalError, ParameterError, TooLarge
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 
@@ -197,3 +198,23 @@ def test_the_widest_law_stays_in_range():
     draws = sample(law, 1000, RecordedRandomness(5))
     assert np.abs(draws).max() < LARGEST_VALUE
     assert 0.5 < np.abs(draws).mean() / 2**40 < 2
+
+
+@pytest.mark.parametrize(
+    "law", [DiscreteLaplace(700), DiscreteLaplace(10**6), DiscreteGaussian(Fraction(1, 100))], ids=repr
+)
+def test_nearly_no_noise_is_still_drawn_exactly(law):
+    assert not sample(law, 1000, RecordedRandomness(0)).any()
+
+
+def test_a_law_that_hides_weight_outside_its_table_is_refused():
+    class Leaky(Coin):
+        name = "leaky"
+        support = (None, None)
+
+        def weights(self, bits: int) -> WeightTable:
+            one = 1 << bits
+            return WeightTable(bits, 0, [one, one], [one, one], one, one)
+
+    with pytest.raises(InternalError):
+        TableSampler(Leaky())

@@ -108,6 +108,10 @@ class Thresholds:
         self.is_final = law.support[1] is not None and table.last >= law.support[1]
         # F = below / (below + above) grows in the weight below and falls in the weight above.
         pairs = list(zip(least, most, strict=True))
+        if not self.is_initial:
+            # The value just below the table: what lies up to there is only bounded from above.
+            self.first -= 1
+            pairs.insert(0, (0, table.left))
         self.low = [(a << precision) // (a + total_high - b) for a, b in pairs]
         # F stays below 1 wherever the support goes on.
         top = 1 << precision if self.is_final else (1 << precision) - 1
