@@ -6,7 +6,7 @@ the pure and the zero-concentrated statements.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -95,6 +95,28 @@ def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
     return reduce(loss.LossDistribution.beside, parts)
 
 
+def _ranked(
+    products: tuple[tuple[Shift, ...], ...], cell_rho: Callable[[int], Fraction]
+) -> list[tuple[Fraction, tuple[Shift, ...]]]:
+    """The products with their rhos, the largest first."""
+    rated = [(sum((s.times * cell_rho(s.size) for s in p), Fraction(0)), p) for p in products]
+    return sorted(rated, key=lambda pair: pair[0], reverse=True)
+
+
+def _ranked_delta(ranked: list[tuple[Fraction, tuple[Shift, ...]]], epsilon: Fraction) -> Fraction:
+    """`product_delta`, leaving out the products whose rho alone shows that they are not the worst."""
+    if not ranked:
+        raise TooLarge("The moves are not listed, so there is no exact curve.")
+    worst = Fraction(0)
+    for done, (rho, product) in enumerate(ranked):
+        if done and conversions.rho_to_delta(rho, epsilon) <= worst:
+            break
+        if done >= _MOST_MOVES:
+            raise TooLarge("The moves are too many for an exact curve.")
+        worst = max(worst, product_delta((product,), epsilon))
+    return worst
+
+
 def assembled(
     law: IntegerLaw,
     sensitivity: Sensitivity,
@@ -105,13 +127,15 @@ def assembled(
     delta: Fraction = Fraction(0),
     rho: Fraction | None = None,
     rho_delta: Fraction = Fraction(0),
+    cell_rho: Callable[[int], Fraction] | None = None,
 ) -> PrivacyProfile:
     """A profile from the statements a symmetric, log-concave law makes, with the best curve that is known.
 
     Log-concave noise loses more at a larger shift, which is why the extreme moves are enough; a symmetric one loses the same
-    in both directions, which is why their signs do not matter.
+    in both directions, which is why their signs do not matter. `cell_rho` gives rho of one moved cell, where rhos add.
     """
     products = shifts_of(law, sensitivity)
+    ranked = _ranked(products, cell_rho) if cell_rho is not None and not rho_delta else None
 
     def curve(at: Fraction) -> Fraction:
         if epsilon is not None and at >= epsilon:
@@ -122,7 +146,7 @@ def assembled(
         if rho is not None:
             bounds.append(rho_delta + conversions.rho_to_delta(rho, at))
         with suppress(TooLarge):
-            bounds.append(product_delta(products, at))
+            bounds.append(product_delta(products, at) if ranked is None else _ranked_delta(ranked, at))
         return min(bounds)
 
     def renyi(order: Fraction) -> Fraction:

@@ -136,7 +136,13 @@ class DiscreteGaussian:
         rho = sensitivity.l2_squared / (2 * self.sigma_squared)
         nothing = Fraction(0) if not rho else None
         return additive.assembled(
-            self, sensitivity, relation, epsilon=nothing, rho=rho, evidence=self.evidence
+            self,
+            sensitivity,
+            relation,
+            epsilon=nothing,
+            rho=rho,
+            cell_rho=lambda s: s * s / (2 * self.sigma_squared),
+            evidence=self.evidence,
         )
 
     @classmethod

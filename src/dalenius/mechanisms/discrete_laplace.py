@@ -120,15 +120,19 @@ class DiscreteLaplace:
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Pure, zero-concentrated, and the exact curve where the moves are listed."""
-        rho = max(
-            (
-                sum((discrete_laplace_to_rho(self.rate, s) for s in p), Fraction(0))
-                for p in additive.moves(sensitivity)
-            ),
-            default=Fraction(0),
-        )
+
+        def cell_rho(shift: int) -> Fraction:
+            return discrete_laplace_to_rho(self.rate, shift)
+
+        sums = [sum((cell_rho(s) for s in move), Fraction(0)) for move in additive.moves(sensitivity)]
         return additive.assembled(
-            self, sensitivity, relation, epsilon=self.rate * sensitivity.l1, rho=rho, evidence=self.evidence
+            self,
+            sensitivity,
+            relation,
+            epsilon=self.rate * sensitivity.l1,
+            rho=max(sums, default=Fraction(0)),
+            cell_rho=cell_rho,
+            evidence=self.evidence,
         )
 
     @classmethod
