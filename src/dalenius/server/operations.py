@@ -1,9 +1,10 @@
 """The desk: one ledger and one curator for each data set, and what the server does with them.
 
-Nothing here knows about HTTP or roles. A ledger whose database went away is opened again; what it was doing is safe to
-repeat, because a request is charged once and answered by what is stored.
+Nothing here knows about HTTP or roles. Where the ledger's database went away the refusal says so; what was under way is
+safe to repeat, because a request is charged once and answered by what is stored.
 """
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ from dalenius.core.release import Status
 from dalenius.curator.curator import Curator
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota
-from dalenius.errors import Conflict, DaleniusError, LedgerMismatch, NotRegistered
+from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
+from dalenius.ledger.store import Lost
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
 from dalenius.server.errors import NotFound, Unavailable, body_of
@@ -59,7 +61,9 @@ class Desk:
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
         self._lock = threading.RLock()
-        self.ledger = self._open_ledger()
+        self.ledger = Ledger.open(
+            config.ledger_location, lease_seconds=config.lease_seconds, wait_seconds=5.0
+        )
         self.catalogue = Catalogue(config.ledger_location)
         self._quotas: set[tuple[str, str]] = set()
         self.served: dict[str, Served] = {}
@@ -73,42 +77,20 @@ class Desk:
                 )
             self.served[curator.domain.name] = Served(entry, curator)
 
-    def _open_ledger(self) -> Ledger:
-        return Ledger.open(
-            self.config.ledger_location, lease_seconds=self.config.lease_seconds, wait_seconds=5.0
-        )
-
     def _policy(self, entry: DatasetEntry) -> PolicyDocument:
         name = entry.policy or self.config.policy
         return load_policy(self.config.path(name)) if name else PolicyDocument()
 
     @contextmanager
     def outages(self) -> Iterator[None]:
-        """Turn a database that went away into one refusal, and open the ledger again for the next call."""
-        used = self.ledger
+        """Turn a database that went away into one refusal; the ledger finds its way back by itself."""
         try:
             yield
         except Exception as error:
-            if not _is_outage(error):
+            message = _outage(error)
+            if message is None:
                 raise
-            self._reopen(used)
-            raise Unavailable("The ledger cannot be reached now; try again.") from None
-
-    def _reopen(self, failed: Ledger) -> None:
-        with self._lock:
-            if self.ledger is not failed:
-                return
-            try:
-                fresh = self._open_ledger()
-            except Exception:
-                return
-            self.ledger = fresh
-            for served in self.served.values():
-                served.curator.ledger = fresh
-        try:
-            failed.close()
-        except Exception:
-            return
+            raise Unavailable(message) from None
 
     def find(self, name: str) -> Served:
         """A served data set."""
@@ -250,12 +232,10 @@ def _sensitive(document: RequestDocument, curator: Curator) -> tuple[str, ...]:
     return tuple(sorted(name for name in used if curator.domain.variable(name).is_sensitive))
 
 
-def _is_outage(error: BaseException) -> bool:
-    """Whether a database, not a request, is at fault."""
-    import sqlite3
-
-    if isinstance(error, sqlite3.OperationalError):
-        return True
-    if isinstance(error, LedgerMismatch) and "cannot be opened" in error.message:
-        return True
-    return any(kind.__module__.split(".")[0] == "psycopg" for kind in type(error).__mro__)
+def _outage(error: BaseException) -> str | None:
+    """What to say where a database, not a request, is at fault; None for every other error."""
+    if isinstance(error, sqlite3.OperationalError | Lost):
+        return "The ledger cannot be reached now; try again."
+    if isinstance(error, InternalError) and type(error) is InternalError and "ledger" in error.message:
+        return error.message
+    return None

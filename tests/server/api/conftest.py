@@ -11,17 +11,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import httpx
 import pytest
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
+from dalenius.server.accounts import Accounts
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.server.services import Services
+from dalenius.server.store import Store
 
 CANARIES = ("CANARY-7f3a91", "CANARY-c0ffee", "8675309123", "kanarie@example.org")
 PASSWORDS = {
@@ -137,12 +141,19 @@ def document(epsilon: object = "0.5", rows: object = ("town",), **table: Any) ->
     }
 
 
-def make_users(services: Services) -> dict[str, dict[str, str]]:
+@cache
+def hashed(password: str) -> str:
+    """argon2 is slow on purpose; one hash of each password is enough for all tests."""
+    return str(PasswordHasher().hash(password))
+
+
+def make_users(store: Store) -> dict[str, dict[str, str]]:
     """The users, and a token header for each."""
-    headers = {}
+    headers, accounts = {}, Accounts(store)
     for name, (role, password) in PASSWORDS.items():
-        user = services.accounts.find(name) or services.accounts.create(name, role, password)
-        headers[name] = {"Authorization": f"Bearer {services.accounts.create_token(user, 'test')}"}
+        user = accounts.find(name) or accounts.create(name, role, None)
+        store.write("UPDATE users SET password = ? WHERE name = ?", hashed(password), name)
+        headers[name] = {"Authorization": f"Bearer {accounts.create_token(user, 'test')}"}
     return headers
 
 
@@ -159,7 +170,7 @@ def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
         client = TestClient(app, raise_server_exceptions=False)
         client.__enter__()
         opened.append(client)
-        return Site(place, services, client, make_users(services))
+        return Site(place, services, client, make_users(services.store))
 
     yield make
     for client in opened:
@@ -173,7 +184,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     app = create_app(ServerConfig.load(place))
     app.state.services.desk.register_all(by="test")
     with TestClient(app, raise_server_exceptions=False) as client:
-        yield Site(place, app.state.services, client, make_users(app.state.services))
+        yield Site(place, app.state.services, client, make_users(app.state.services.store))
 
 
 def free_port() -> int:
@@ -238,15 +249,8 @@ class Live:
 
 def users_of(place: Path) -> dict[str, dict[str, str]]:
     """Make the users of a site that no process serves yet."""
-    from dalenius.server.accounts import Accounts
-    from dalenius.server.store import Store
-
     store = Store(ServerConfig.load(place).store_location)
-    accounts = Accounts(store)
-    headers = {}
-    for name, (role, password) in PASSWORDS.items():
-        user = accounts.find(name) or accounts.create(name, role, password)
-        headers[name] = {"Authorization": f"Bearer {accounts.create_token(user, 'test')}"}
+    headers = make_users(store)
     store.close()
     return headers
 
