@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.coding import canonical_text
 from dalenius.core.columns import Column, Factored, IntegerMap, code_distinct, code_floats, code_integers
@@ -31,7 +32,7 @@ def _fast(variable: Variable, array: Any) -> Column | None:
     is_integer = pa.types.is_signed_integer(array.type)
     if not (is_integer or pa.types.is_float64(array.type)):
         return None
-    numbers = array.fill_null(0).to_numpy(zero_copy_only=False) if array.null_count else array.to_numpy()
+    numbers = as_numpy(array.fill_null(0) if array.null_count else array)
     if variable.is_numeric:
         if is_integer:
             return code_integers(variable.bounds, numbers.astype(np.int64, copy=False))
@@ -59,9 +60,9 @@ def code_matched(variable: Variable, array: Any, is_missing: Any = None) -> Fact
     if places.null_count:
         # The two places behind the declared texts may not fit into 8 or 16 bits.
         places = (places if last < 2**8 else places.cast(pa.int64())).fill_null(last)
-    numbers = places.to_numpy()
+    numbers = as_numpy(places)
     if is_missing is not None and array.indices.null_count:
-        numbers = np.where(is_missing.to_numpy(zero_copy_only=False), last - 1, numbers)
+        numbers = np.where(as_numpy(is_missing), last - 1, numbers)
     return Factored(numbers, codes)
 
 
@@ -87,12 +88,26 @@ def _distinct(array: Any) -> tuple[Any, list[object]]:
     # A dictionary of 128 values fills its 8-bit indices: the place of NULL needs a wider type.
     if indices.null_count:
         indices = indices.cast(pa.int64()).fill_null(len(distinct) - 1)
-    return indices.to_numpy(), distinct
+    return as_numpy(indices), distinct
 
 
-def nulls(array: Any) -> Any:
+def as_numpy(array: Any) -> NDArray[Any]:
+    """Numbers or truth values without NULLs, without a copy where there can be none.
+
+    Arrow's own conversion would import pandas, which takes a second and 60 MB.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_boolean(array.type):
+        return as_numpy(array.cast(pa.uint8())).astype(np.bool_)
+    if not len(array):
+        return np.empty(0, dtype=array.type.to_pandas_dtype())
+    return np.from_dlpack(array)
+
+
+def nulls(array: Any) -> NDArray[np.bool_]:
     """Which values are NULL."""
-    return array.is_null().to_numpy(zero_copy_only=False)
+    return as_numpy(array.is_null())
 
 
 def arrow_table(data: Any) -> Any:
@@ -133,13 +148,13 @@ def digest_column(digest: Any, name: str, column: Any) -> None:
     kind = array.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         filled = array.fill_null("").cast(pa.large_string())
-        digest.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).tobytes())
+        digest.update(as_numpy(pc.binary_length(filled)).tobytes())
         _, offsets, content = filled.buffers()
         ends = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
         if content is not None and len(ends):
             digest.update(memoryview(content)[int(ends[0]) : int(ends[-1])])
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        digest.update(array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(False).tobytes())
+        digest.update(as_numpy(array.fill_null(False if pa.types.is_boolean(kind) else 0)).tobytes())
     else:
         for value in array.to_pylist():
             content = repr(value).encode("utf-8", "surrogateescape")

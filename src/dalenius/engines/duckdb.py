@@ -22,7 +22,15 @@ from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.core.tally import Tally, passes, used_variables
-from dalenius.engines._arrow import code_array, code_by_dictionary, code_matched, digest_column, nulls, owners
+from dalenius.engines._arrow import (
+    as_numpy,
+    code_array,
+    code_by_dictionary,
+    code_matched,
+    digest_column,
+    nulls,
+    owners,
+)
 from dalenius.engines._relation import attach, name_of, text
 from dalenius.errors import DocumentError, InternalError, UnknownName
 
@@ -192,7 +200,7 @@ class DuckDBSource:
                 name: code_by_dictionary(self.domain.variable(name), batch.column(f"v{i}"))
                 for i, name in enumerate(names)
             }
-            yield coded, batch.column("n").to_numpy().astype(np.int64)
+            yield coded, as_numpy(batch.column("n")).astype(np.int64)
 
     def _batches(self, names: Sequence[str]) -> Iterator[dict[str, Column]]:
         """Coded rows of some variables, after the rows of each person were bounded."""
