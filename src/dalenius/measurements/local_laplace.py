@@ -1,18 +1,20 @@
-"""Discrete Laplace noise scaled to the local sensitivity: individual differential privacy.
+"""Discrete Laplace noise scaled to the local (or bootstrap) sensitivity of an order statistic.
 
 Guarantee
-    For the data D at hand and each of its neighbours D', with the noise fixed at D: the odds of any output differ by at
-    most exp(epsilon). With group = k, the same for data sets that differ from D in up to k records.
+    Individual: for the data D at hand and each of its neighbours D', with the noise fixed at D, the odds of any output
+    differ by at most exp(epsilon); with group = k, the same for data sets that differ from D in up to k records.
+    Bootstrap: the same between any neighbours made of the values of D only.
 Requires
     An order statistic with exact local sensitivity; one row to a unit; a public floor of at least one step.
 Noise
-    Discrete Laplace of scale max(floor, local sensitivity) / epsilon, drawn without a table so that the cost does not
+    Discrete Laplace of scale max(floor, sensitivity) / epsilon, drawn without a table so that the cost does not
     depend on the scale; the scale is withheld and the grid is the declared step.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. The definition itself is weak: an intruder who knows the
     algorithm compares D with D' under *their own* scales, which nothing bounds. Opened by the policy only.
 References
-    Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Proposition 3 and Theorem 5.
+    Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Proposition 3 and Theorem 5; O'Keefe & Charest (2018),
+    Definition 10.
 """
 
 from dataclasses import dataclass
@@ -49,6 +51,9 @@ class LocalStatistic(Protocol):
     def local(self, values: IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that up to `group` records can make."""
 
+    def bootstrap(self, values: IntArray, neighbours: Neighbours) -> int:
+        """Largest change between neighbours made of these values."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLaplace:
@@ -78,6 +83,10 @@ class LocalLaplace:
             raise ParameterError("A group has at least one member.", name="group")
         if self.epsilon <= 0:
             raise ParameterError("epsilon must be positive.", name="epsilon")
+        if self.neighbours.scope is Scope.EVERYWHERE:
+            raise Unsupported("Noise scaled to the data is no differential privacy; use smooth noise.")
+        if self.group > 1 and self.neighbours.scope is not Scope.AT_THE_DATA:
+            raise Unsupported("Groups are served under individual privacy.")
         # Refusals come before data are read.
         self.statistic.local(np.array([], dtype=np.int64), self.neighbours, self.group)
 
@@ -87,10 +96,12 @@ class LocalLaplace:
         return (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """epsilon at the data; refused for any other scope, which this step does not protect."""
-        if neighbours.scope is not Scope.AT_THE_DATA or neighbours.relation is not self.neighbours.relation:
+        """epsilon for the scope it was made for; refused for any other, which this step does not protect."""
+        same = (neighbours.scope, neighbours.relation) == (self.neighbours.scope, self.neighbours.relation)
+        if not same:
             raise Unsupported(
-                "Noise scaled to the local sensitivity is private at the data only; it is no differential privacy."
+                f"This noise is private {self.neighbours.scope} under {self.neighbours.relation} only; it is no"
+                " differential privacy."
             )
         if neighbours.max_rows > 1:
             raise Unsupported("Local sensitivities are for one row to a unit.")
@@ -103,9 +114,15 @@ class LocalLaplace:
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Scale it to the data, add."""
         values = exact[0].open_below_the_gate()
-        size = max(self.floor, self.statistic.local(values, self.neighbours, self.group))
+        size = max(self.floor, self.sensitivity(values))
         answer = self.statistic.value(values) + scaled_laplace(drawn, size / self.epsilon)
         return Value(np.array([saturated(answer)], dtype=np.int64))
+
+    def sensitivity(self, values: IntArray) -> int:
+        """The sensitivity that the scope asks for: exact, confidential."""
+        if self.neighbours.scope is Scope.WITHIN_THE_DATA:
+            return self.statistic.bootstrap(values, self.neighbours)
+        return self.statistic.local(values, self.neighbours, self.group)
 
     def block(self, outcome: Outcome) -> Block | None:
         """The answer, over a one-cell space; nothing about the scale."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.domain import DROP, Axis, Bounds, CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, Filter, TableQuery
@@ -46,12 +46,12 @@ class MagnitudeTable:
     ) -> "MagnitudeTable":
         """For a declared variable over declared cells."""
         bounds = domain.variable(name).bounds
-        inside = all(axis.is_complete for axis in space.axes) and not space.structural_zeros
+        inside = not space.structural_zeros and all(_keeps_everything(domain, a) for a in space.axes)
         return cls(
             query=TableQuery(space=space, where=where, aggregate=Aggregate.TOTAL, value=name),
             low=bounds.low,
             high=bounds.high,
-            is_complete=inside and not where and bounds.missing != "drop" and bounds.outside == "clamp",
+            is_complete=inside and not where and bounds.missing != DROP and bounds.outside == "clamp",
         )
 
     @property
@@ -166,3 +166,12 @@ class MagnitudeTable:
             return max(ranges, default=0), ranges, largest
         first, second = (*sorted(largest, reverse=True), 0, 0)[:2]
         return max([*ranges, first + second]), ranges, largest
+
+
+def _keeps_everything(domain: Domain, axis: Axis) -> bool:
+    """Whether no value of the axis' variable, declared or not, falls out of the table."""
+    declared = domain.variable(axis.variable).domain
+    if isinstance(declared, Bounds):
+        covered = bool(axis.cuts) and axis.cuts[0] <= declared.low and declared.high < axis.cuts[-1]
+        return covered and DROP not in (declared.outside, declared.missing)
+    return axis.is_complete and DROP not in (declared.missing, declared.unseen)
