@@ -16,8 +16,9 @@ from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.odometer import Reading, read_odometer
+from dalenius.ledger.rows import as_purse, as_registration, as_terms, stored
 from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
-from dalenius.ledger.store import Lost, Store, as_purse, as_registration, as_terms, read_head, stored
+from dalenius.ledger.store import Lost, Store, read_head
 from dalenius.ledger.verify import VerifyReport, verify_store
 
 T = TypeVar("T")

@@ -51,7 +51,9 @@ class Draft:
         self.lines: list[Entry] = []
         self.documents: dict[str, bytes] = {}
 
-    def emit(self, kind: str, *, population: str, by: str, body: Mapping[str, Any]) -> Entry:
+    def emit(
+        self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None
+    ) -> Entry:
         """Write the next line and fold it into the state."""
         entry = Entry.write(
             seq=self.tip.seq + 1,
@@ -61,6 +63,7 @@ class Draft:
             by=by,
             body=body,
             previous=self.tip.digest,
+            text=text,
         )
         self.state.fold(entry)
         self.lines.append(entry)

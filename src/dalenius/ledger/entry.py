@@ -63,21 +63,28 @@ class Entry:
 
     @classmethod
     def write(
-        cls, *, seq: int, kind: str, population: str, at: str, by: str, body: Mapping[str, Any], previous: str
+        cls,
+        *,
+        seq: int,
+        kind: str,
+        population: str,
+        at: str,
+        by: str,
+        body: Mapping[str, Any],
+        previous: str,
+        text: str | None = None,
     ) -> "Entry":
-        """The line that follows `previous`."""
-        line = canonical(
-            {
-                "format": FORMAT,
-                "seq": seq,
-                "kind": kind,
-                "population": population,
-                "at": at,
-                "by": by,
-                "body": body,
-                "previous": previous,
-            }
-        )
+        """The line that follows `previous`; `text` is the body's canonical text where it is known already."""
+        outer = {
+            "by": by,
+            "format": FORMAT,
+            "kind": kind,
+            "population": population,
+            "previous": previous,
+            "seq": seq,
+        }
+        # The names are in sorted order, so the parts put together are the canonical text of the whole.
+        line = f'{{"at":"{at}","body":{text or canonical(body)},{canonical(outer)[1:]}'
         return cls(
             seq=seq,
             kind=kind,

@@ -19,10 +19,11 @@ from dalenius.ledger import schema
 from dalenius.ledger.administer import Note
 from dalenius.ledger.anchor import Anchor
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
+from dalenius.ledger.complete import Complete
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.keys import KeyFolder
-from dalenius.ledger.reserve import Busy, Complete, Reserve
+from dalenius.ledger.reserve import Busy, Reserve
 from dalenius.ledger.store import Store, load, read_head
 from dalenius.ledger.writer import Writer
 
@@ -119,7 +120,7 @@ class Ledger(Declarations):
 
     def quote(self, charge: Charge) -> Cost:
         """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would."""
-        command = Reserve(charge, "", 0.0)
+        command = Reserve.of(charge)
 
         def look() -> Draft:
             with self._reading, self._reader.snapshot():
@@ -140,7 +141,7 @@ class Ledger(Declarations):
         Raises `BudgetExhausted`, `QuotaExhausted` or `ApprovalRequired` before anything is spent. Waits for a
         while if the same request is being completed elsewhere, then raises `Conflict`.
         """
-        command = Reserve(charge, SystemRandomness().bytes(16).hex(), self._lease_seconds)
+        command = Reserve.of(charge, SystemRandomness().bytes(16).hex(), self._lease_seconds)
         patience = time.monotonic() + self._wait_seconds
         pause = 0.005
         while True:

@@ -7,7 +7,8 @@ from typing import Any
 from dalenius.errors import LedgerMismatch
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
-from dalenius.ledger.store import Lost, Raced, Row
+from dalenius.ledger.rows import Row
+from dalenius.ledger.store import Lost, Raced
 
 _SCHEMA = "dalenius"
 _GUARDS = """

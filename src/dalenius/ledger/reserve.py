@@ -1,25 +1,27 @@
-"""The two commands of a release: reserve its worst case, and store what came out."""
+"""The first command of a release: reserve its worst case, or find that it was paid for before."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dalenius.core.exact import plain
-from dalenius.core.release import Status
 from dalenius.errors import (
     ApprovalRequired,
     BudgetExhausted,
     Conflict,
     DataChanged,
     LedgerMismatch,
-    NotAllowed,
     NotPublic,
     NotRegistered,
+    ParameterError,
     QuotaExhausted,
 )
 from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, PurseKey, purses_of
 from dalenius.ledger.charge import Charge, Reservation
+from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
-from dalenius.ledger.entry import digest_of
-from dalenius.ledger.state import ChargeRow, ReleaseRow
+from dalenius.ledger.entry import canonical
+from dalenius.ledger.state import ChargeRow
 
 
 class Busy(Exception):
@@ -33,13 +35,27 @@ class Reserve:
     charge: Charge
     lease: str
     lease_seconds: float
+    purses: tuple[PurseKey, ...]
+    body: Mapping[str, Any]
+    text: str
+
+    @classmethod
+    def of(cls, charge: Charge, lease: str = "", lease_seconds: float = 0.0) -> "Reserve":
+        """What can be prepared before the writer's turn; a request that JSON cannot hold is refused here."""
+        purses = purses_of(charge)
+        body = charge.body() | {"purses": [[key.kind, key.name] for key in purses]}
+        try:
+            text = canonical(body)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"A charge holds plain JSON values only: {error}.") from error
+        return cls(charge, lease, lease_seconds, purses, body, text)
 
     @property
     def needs(self) -> Needs:
         """The account, the purses, and whatever was done under the same key."""
         return Needs(
             populations=frozenset({self.charge.population}),
-            purses=frozenset(purses_of(self.charge)),
+            purses=frozenset(self.purses),
             keys=frozenset({self.charge.key}),
             datasets=frozenset({self.charge.dataset}),
         )
@@ -49,10 +65,11 @@ class Reserve:
         row = draft.state.charges.get(self.charge.key)
         if row is not None:
             return self._again(draft, row)
-        keys = purses_of(self.charge)
-        self._check(draft, keys)
-        body = self.charge.body() | {"purses": [[key.kind, key.name] for key in keys]}
-        entry = draft.emit("charge", population=self.charge.population, by=self.charge.analyst, body=body)
+        self._check(draft)
+        charge = self.charge
+        entry = draft.emit(
+            "charge", population=charge.population, by=charge.analyst, body=self.body, text=self.text
+        )
         self._take(draft, draft.state.charges[self.charge.key])
         return self._reservation(entry.name, self.lease)
 
@@ -109,7 +126,7 @@ class Reserve:
         self._take(draft, row)
         return self._reservation(row.entry, self.lease)
 
-    def _check(self, draft: Draft, keys: tuple[PurseKey, ...]) -> None:
+    def _check(self, draft: Draft) -> None:
         """Every reason to refuse, before anything is spent."""
         charge, state = self.charge, draft.state
         registered = state.registrations.get((charge.dataset, charge.version))
@@ -148,7 +165,7 @@ class Reserve:
             raise ApprovalRequired(
                 "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
             )
-        for key in keys:
+        for key in self.purses:
             purse = state.purse(key)
             if key.kind == WAVE and terms.is_scheduled and not purse.is_limited:
                 raise BudgetExhausted(
@@ -161,13 +178,6 @@ class Reserve:
     @property
     def _is_approved(self) -> bool:
         return bool(self.charge.approved_by) and self.charge.approved_by != self.charge.analyst
-
-
-def is_served(release: ReleaseRow, row: ChargeRow, analyst: str) -> bool:
-    """Published releases answer everybody; drafts and embargoed ones only who asked for them first."""
-    if release.status == Status.PUBLISHED:
-        return True
-    return release.status in (Status.DRAFT, Status.EMBARGOED) and row.analyst == analyst
 
 
 def _refusal(purse: Purse, charge: Charge) -> Exception:
@@ -185,50 +195,3 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
         WAVE: f"The part of the schedule for version {purse.key.name!r} cannot pay {asked}.",
     }[purse.key.kind]
     return BudgetExhausted(reason, cost=cost, purse=purse.key.kind)
-
-
-@dataclass(frozen=True, slots=True)
-class Complete:
-    """Store the release of a reservation, if absent; the answer is the entry under which one is stored."""
-
-    reservation: Reservation
-    document: bytes
-    status: str
-    is_tainted: bool = False
-
-    @property
-    def needs(self) -> Needs:
-        """The charge and its release."""
-        return Needs(keys=frozenset({self.reservation.key}))
-
-    def decide(self, draft: Draft) -> str:
-        """The entry to read back."""
-        row = draft.state.charges.get(self.reservation.key)
-        if row is None or row.entry != self.reservation.entry:
-            raise LedgerMismatch("This reservation does not belong to this ledger.")
-        if row.is_done:
-            release = draft.state.releases[row.entry]
-            if not is_served(release, row, self.reservation.analyst):
-                raise NotPublic(f"The release of this request is {release.status}.", status=release.status)
-            return row.entry
-        if row.lease != self.reservation.lease:
-            raise Conflict(
-                "Another process has taken over this request; its release will be the answer.",
-                entry=row.entry,
-            )
-        if (row.fingerprint, row.plan_digest) != (self.reservation.fingerprint, self.reservation.plan_digest):
-            raise Conflict(
-                "A charge is completed only on the data and plan it was made for.", entry=row.entry
-            )
-        if (row.is_tainted or self.is_tainted) and not row.is_public_data:
-            raise NotAllowed("A release made with recorded randomness is refused: the data are not public.")
-        body = {
-            "entry": row.entry,
-            "key": row.key,
-            "digest": digest_of(self.document),
-            "bytes": len(self.document),
-            "status": str(Status(self.status)),
-        }
-        draft.emit("release", population=row.population, by=self.reservation.analyst, body=body)
-        draft.documents[row.entry] = self.document
-        return row.entry

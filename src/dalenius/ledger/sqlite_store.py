@@ -10,7 +10,8 @@ from pathlib import Path
 from dalenius.errors import LedgerMismatch
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
-from dalenius.ledger.store import Raced, Row
+from dalenius.ledger.rows import Row
+from dalenius.ledger.store import Raced
 
 _GUARDS = """
 CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries

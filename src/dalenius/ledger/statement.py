@@ -9,6 +9,7 @@ from typing import Any
 
 from dalenius.core.budget import UNIT
 from dalenius.core.exact import plain
+from dalenius.errors import UnknownName
 from dalenius.ledger.account import ANALYST, TOTAL, Account, Purse, PurseKey
 from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
 from dalenius.ledger.entry import Entry
@@ -79,16 +80,15 @@ class Statement:
 
 
 def what_of(body: Mapping[str, Any]) -> str:
-    """A request in a few words: its title if it has one, otherwise its variables."""
+    """A request in a few words: what is measured, over which variables."""
     request = body.get("request", {})
-    for name in ("title", "name"):
-        if isinstance(request.get(name), str) and request[name]:
-            return str(request[name])
-    by = request.get("by") or request.get("variables") or body.get("variables") or ()
-    words = [str(v.get("variable", "")) if isinstance(v, Mapping) else str(v) for v in by]
-    statistic = request.get("statistic", "table")
-    name = str(statistic.get("name", "table")) if isinstance(statistic, Mapping) else str(statistic)
-    return f"{name} of {' x '.join(words)}" if words else name
+    if isinstance(request.get("title"), str) and request["title"]:
+        return str(request["title"])
+    axes = request.get("axes") or request.get("by") or body.get("variables") or ()
+    words = [str(a.get("variable", "")) if isinstance(a, Mapping) else str(a) for a in axes]
+    name = str(request.get("measure") or request.get("statistic") or "release")
+    subject = f" of {request['of']}" if isinstance(request.get("of"), str) and request["of"] else ""
+    return f"{name}{subject}" + (f" by {' x '.join(words)}" if words else "")
 
 
 def _status(state: State, key: str) -> str:
@@ -195,4 +195,20 @@ def export_lines(entries: Iterable[Entry], form: str) -> str:
         amounts = e.body.get("cost") or e.body.get("amounts") or {}
         cost = [amounts.get(name) or "" for name in ("rho", "delta", "epsilon")]
         writer.writerow([e.seq, e.at, e.name, e.kind, e.population, e.by, *cost, e.digest, e.line])
+    return out.getvalue()
+
+
+def export_statement(statement: Statement, form: str) -> str:
+    """The statement's own lines, as JSON, JSON lines or CSV."""
+    if form not in FORMS:
+        raise UnknownName.among("format", form, FORMS)
+    rows = [line.to_dict() for line in statement.lines]
+    if form == "json":
+        return json.dumps(statement.to_dict(), indent=1) + "\n"
+    if form == "jsonl":
+        return "".join(json.dumps(row) + "\n" for row in rows)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return out.getvalue()

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
-from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
-from dalenius.ledger.account import Purse, PurseKey, Terms
-from dalenius.ledger.charge import Registration, StoredRelease
+from dalenius.ledger.account import Purse
 from dalenius.ledger.draft import Draft, Head, Needs
-from dalenius.ledger.state import ChargeRow, ReleaseRow, State
+from dalenius.ledger.rows import Row, as_charge, as_purse, as_registration, as_release, as_terms
+from dalenius.ledger.state import State
 
-Row = Sequence[Any]
 _CHUNK = 200
 
 
@@ -52,13 +50,6 @@ def read_head(store: Store) -> Head:
     return Head(int(seq), str(digest))
 
 
-def _flag(value: object) -> bool:
-    """A column that holds 0 or 1 and nothing else."""
-    if value not in (0, 1):
-        raise LedgerCorrupt("A column of the ledger holds something that it cannot hold.")
-    return bool(value)
-
-
 def _where(
     store: Store, sql: str, columns: Sequence[str], values: Iterable[Row], tail: str = ""
 ) -> Iterator[Row]:
@@ -69,73 +60,6 @@ def _where(
         one = " AND ".join(f"{column} = ?" for column in columns)
         clause = " OR ".join(f"({one})" for _ in part)
         yield from store.ask(f"{sql} WHERE {clause}{tail}", [value for row in part for value in row])
-
-
-def as_terms(row: Row) -> Terms:
-    """What was agreed for a population."""
-    return Terms(
-        population=row[0],
-        relation=Relation(row[1]),
-        approval_above=row[2],
-        is_scheduled=_flag(row[3]),
-    )
-
-
-def as_purse(row: Row) -> Purse:
-    """A purse as it stands."""
-    return Purse(
-        key=PurseKey(*row[:4]),
-        limit_rho=row[4],
-        limit_delta=row[5],
-        spent_rho=row[6],
-        spent_delta=row[7],
-        spent_epsilon=row[8],
-        impure=row[9],
-        charges=row[10],
-    )
-
-
-def _charge(row: Row) -> ChargeRow:
-    return ChargeRow(
-        key=row[0],
-        entry=row[1],
-        seq=row[2],
-        population=row[3],
-        dataset=row[4],
-        version=row[5],
-        definition=row[6],
-        analyst=row[7],
-        fingerprint=row[8],
-        plan_digest=row[9],
-        is_tainted=_flag(row[10]),
-        is_public_data=_flag(row[11]),
-        is_done=_flag(row[12]),
-        lease=row[13],
-        lease_until=float(row[14]),
-    )
-
-
-def as_registration(row: Row) -> Registration:
-    """A registered file."""
-    return Registration(
-        dataset=row[0],
-        version=row[1],
-        population=row[2],
-        fingerprint=row[3],
-        domain_digest=row[4],
-        entry=row[5],
-    )
-
-
-def _release(row: Row) -> ReleaseRow:
-    return ReleaseRow(entry=row[0], key=row[1], digest=row[2], status=row[3])
-
-
-def stored(row: Row) -> StoredRelease:
-    """A release as it was read back."""
-    return StoredRelease(
-        entry=row[0], key=row[1], document=bytes(row[2]), status=row[3], population=row[4], analyst=row[5]
-    )
 
 
 def load(store: Store, needs: Needs) -> State:
@@ -150,8 +74,8 @@ def load(store: Store, needs: Needs) -> State:
     columns = ["population", "page", "kind", "name"]
     state.purses = {p.key: p for p in map(as_purse, _where(store, schema.PURSES, columns, needs.purses))}
     for column, values in (("key", keys), ("entry", entries)):
-        state.charges |= {c.key: c for c in map(_charge, _where(store, schema.CHARGES, [column], values))}
-        releases = map(_release, _where(store, schema.RELEASES, [column], values))
+        state.charges |= {c.key: c for c in map(as_charge, _where(store, schema.CHARGES, [column], values))}
+        releases = map(as_release, _where(store, schema.RELEASES, [column], values))
         state.releases |= {r.entry: r for r in releases}
     for known in map(as_registration, _where(store, schema.REGISTRATIONS, ["dataset"], datasets)):
         state.registrations[known.dataset, known.version] = known
@@ -165,8 +89,8 @@ def load_all(store: Store) -> State:
     state.terms = {r[0]: as_terms(r) for r in store.ask(schema.TERMS)}
     state.checks = {r[0]: r[1] for r in store.ask(schema.CHECKS)}
     state.purses = {p.key: p for p in map(as_purse, store.ask(schema.PURSES))}
-    state.charges = {c.key: c for c in map(_charge, store.ask(schema.CHARGES))}
-    state.releases = {r.entry: r for r in map(_release, store.ask(schema.RELEASES))}
+    state.charges = {c.key: c for c in map(as_charge, store.ask(schema.CHARGES))}
+    state.releases = {r.entry: r for r in map(as_release, store.ask(schema.RELEASES))}
     for known in map(as_registration, store.ask(schema.REGISTRATIONS)):
         state.registrations[known.dataset, known.version] = known
         state.owners[known.dataset] = known.population

@@ -11,7 +11,7 @@ from typing import Any
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.ledger.draft import Command, Draft, Head, Job, Needs
 from dalenius.ledger.reserve import Busy
-from dalenius.ledger.store import Raced, Store, apply, load, read_head
+from dalenius.ledger.store import Lost, Raced, Store, apply, load, read_head
 
 _MOST = 256
 _ATTEMPTS = 200
@@ -76,20 +76,31 @@ class Writer:
             time.sleep(_MOMENT / 20)
 
     def _write(self, batch: tuple[Job, ...]) -> None:
+        """Settle together; if something unforeseen happens, each alone, so that nobody pays for a neighbour."""
         try:
-            for attempt in range(_ATTEMPTS):
-                try:
-                    self._settle(batch)
-                    return
-                except Raced:
-                    # Processes wait for different times, so that they do not meet again.
-                    time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
-            raise InternalError("The ledger is too busy; nothing was written.")
+            self._attempt(batch)
+        except Lost as error:
+            for job in batch:
+                job.error = error
+        except Exception as error:
+            if len(batch) > 1:
+                for job in batch:
+                    self._write((job,))
+            else:
+                batch[0].error = error
         except BaseException as error:
             for job in batch:
                 job.error = error
-            if not isinstance(error, Exception):
-                raise
+            raise
+
+    def _attempt(self, batch: tuple[Job, ...]) -> None:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._settle(batch)
+            except Raced:
+                # Processes wait for different times, so that they do not meet again.
+                time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
+        raise InternalError("The ledger is too busy; nothing was written.")
 
     def _settle(self, batch: tuple[Job, ...]) -> None:
         needs = reduce(Needs.__or__, (job.command.needs for job in batch))

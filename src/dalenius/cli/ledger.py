@@ -1,0 +1,295 @@
+"""`dalenius ledger show | verify | export | grant | quota`: a statement like a bank's, and the custodian's lines."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalenius.cli.plan import AsJson
+
+if TYPE_CHECKING:
+    from dalenius.ledger import Ledger
+    from dalenius.ledger.odometer import Reading
+    from dalenius.ledger.statement import Statement
+
+app = typer.Typer(
+    name="ledger",
+    help="What was granted, spent and released, and whether anybody tampered with it.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+Location = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        help="Ledger: a SQLite file or a postgresql:// address.",
+        envvar="DALENIUS_LEDGER",
+        show_default=False,
+    ),
+]
+AnchorPath = Annotated[Path | None, typer.Option("--anchor", help="File of signed heads, if kept elsewhere.")]
+KeysPath = Annotated[Path | None, typer.Option("--keys", help="Private folder of keys, if kept elsewhere.")]
+Population = Annotated[
+    str | None, typer.Option("--population", help="Whose account; needed if there are several.")
+]
+By = Annotated[str, typer.Option("--by", help="Who declares this; written to the ledger.")]
+Page = Annotated[str, typer.Option("--page", help="master, or data-dependent.")]
+
+
+@contextmanager
+def _opened(
+    location: str, anchor: Path | None, keys: Path | None, *, may_create: bool = False
+) -> Iterator["Ledger"]:
+    """The ledger; looking at one that does not exist does not create it."""
+    from dalenius.errors import LedgerMismatch
+    from dalenius.ledger import Ledger
+
+    if not may_create and "://" not in location and not Path(location).is_file():
+        raise LedgerMismatch(f"There is no ledger at {location!r}.")
+    ledger = Ledger.open(location, anchor=anchor, keys=keys)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _only(ledger: "Ledger", population: str | None) -> str:
+    """The population that was named, or the only one there is."""
+    from dalenius.errors import ParameterError
+
+    known = ledger.populations()
+    if population is None and len(known) != 1:
+        raise ParameterError(f"Name a population with --population. Known: {', '.join(known) or 'none'}.")
+    return population or known[0]
+
+
+@app.command()
+def show(
+    ledger: Location,
+    population: Population = None,
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Only this analyst's statement.")] = None,
+    delta: Annotated[str, typer.Option("--delta", help="Failure probability of the odometer.")] = "1e-6",
+    last: Annotated[int, typer.Option("--last", min=0, help="Most lines to print; 0 prints all.")] = 50,
+    anchor: AnchorPath = None,
+    keys: KeysPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the statement: who, when, what, under which definition, at what cost, and what was left."""
+    from dalenius.cli.output import emit
+
+    with _opened(ledger, anchor, keys) as book:
+        name = _only(book, population)
+        statement = book.statement(name, analyst)
+        reading = book.odometer(name, delta) if analyst is None else None
+    if as_json:
+        emit(statement.to_dict() | ({"odometer": reading.to_dict()} if reading else {}))
+    else:
+        _print_statement(statement, reading, last)
+
+
+def _print_statement(statement: "Statement", reading: "Reading | None", last: int) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from dalenius.cli.output import console
+
+    out = console()
+    who = f", analyst {statement.analyst}" if statement.analyst else ""
+    out.print(
+        f"[bold]Statement of {escape(statement.population)}[/]{escape(who)}   [dim]{statement.relation}[/]"
+    )
+    grid = Table(header_style="bold")
+    for column in ("when", "who", "what", "definition", "status"):
+        grid.add_column(column)
+    for column in ("rho", "delta", "left (rho)"):
+        grid.add_column(column, justify="right", no_wrap=True)
+    lines = statement.lines[-last:] if last else statement.lines
+    for line in lines:
+        sign = "+" if line.kind == "grant" else ""
+        page = " *" if line.page != "master" else ""
+        grid.add_row(
+            line.at[:16].replace("T", " "),
+            escape(line.by),
+            escape(line.what) + page,
+            line.definition,
+            line.status or line.kind,
+            sign + _short(line.rho),
+            _short(line.delta),
+            _short(line.left_rho),
+        )
+    out.print(grid)
+    if len(lines) < len(statement.lines):
+        out.print(f"[dim]{len(statement.lines) - len(lines)} earlier lines; --last 0 prints all.[/]")
+    _print_balances(statement)
+    for sentence in reading.sentences() if reading else ():
+        out.print(escape(sentence))
+    for warning in statement.warnings:
+        out.print(f"[yellow]* {escape(warning)}[/]")
+
+
+def _print_balances(statement: "Statement") -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from dalenius.cli.output import console
+
+    grid = Table(header_style="bold", title="Balances", title_justify="left")
+    grid.add_column("purse")
+    for column in ("limit", "spent", "left", "epsilon", "charges"):
+        grid.add_column(column, justify="right", no_wrap=True)
+    for balance in statement.balances:
+        limit, left = balance["limit"], balance["left"]
+        page = "" if balance["page"] == "master" else " *"
+        grid.add_row(
+            escape(f"{balance['kind']} {balance['name']}".strip()) + page,
+            _short(limit["rho"]) if limit else "–",
+            _short(balance["spent"]["rho"]),
+            _short(left["rho"]) if left else "–",
+            _short(balance["pure_epsilon"] or "") or "not pure",
+            str(balance["charges"]),
+        )
+    console().print(grid)
+
+
+def _short(amount: str) -> str:
+    """An exact amount for the eye; JSON and CSV hold all digits."""
+    from fractions import Fraction
+
+    return f"{float(Fraction(amount)):.6g}" if amount else ""
+
+
+@app.command()
+def verify(
+    ledger: Location,
+    anchor: AnchorPath = None,
+    keys: KeysPath = None,
+    without_anchor: Annotated[
+        bool, typer.Option("--without-anchor", help="Check the store against itself only.")
+    ] = False,
+    head: Annotated[
+        list[str] | None, typer.Option("--head", help="A head kept elsewhere, such as a published release's.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute chain, totals and digests of releases; exit 70 if anything disagrees."""
+    from rich.markup import escape
+
+    from dalenius.cli.output import console, emit
+    from dalenius.errors import LedgerCorrupt
+
+    with _opened(ledger, anchor, keys) as book:
+        report = book.verify(heads=head or (), is_anchored=not without_anchor)
+    if as_json:
+        emit(report.to_dict())
+    else:
+        out = console()
+        verdict = "[green]The ledger holds.[/]" if report.is_ok else "[bold red]The ledger does not hold.[/]"
+        out.print(verdict)
+        out.print(
+            f"{report.lines:,} lines, {report.charges:,} charges, {report.releases:,} releases, "
+            f"{report.unfinished:,} charged and not completed."
+        )
+        out.print(f"Head {report.head}")
+        for problem in report.problems:
+            out.print(f"[red]- {escape(problem)}[/]")
+        out.print("[dim]Not known:[/]")
+        for unknown in report.unknown:
+            out.print(f"[dim]- {escape(unknown)}[/]")
+    if not report.is_ok:
+        raise typer.Exit(LedgerCorrupt.exit_code)
+
+
+@app.command()
+def export(
+    ledger: Location,
+    form: Annotated[str, typer.Option("--format", help="json, jsonl or csv.")] = "json",
+    population: Population = None,
+    statement: Annotated[
+        bool, typer.Option("--statement", help="The statement's lines instead of the ledger's.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Write to a file.")] = None,
+    anchor: AnchorPath = None,
+    keys: KeysPath = None,
+) -> None:
+    """Write every line of the ledger, with its digests, or the statement as CSV or JSON."""
+    with _opened(ledger, anchor, keys) as book:
+        if statement:
+            from dalenius.ledger.statement import export_statement
+
+            text = export_statement(book.statement(_only(book, population)), form)
+        else:
+            text = book.export(form, population)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+@app.command()
+def grant(
+    ledger: Location,
+    population: Annotated[str, typer.Option("--population", help="Who owns the budget.")],
+    rho: Annotated[str, typer.Option("--rho", help="How much to add, such as 0.5 or 1/3.")],
+    delta: Annotated[str, typer.Option("--delta", help="Failure probability to add.")] = "0",
+    relation: Annotated[
+        str, typer.Option("--relation", help="add-remove or replace; fixed by the first grant.")
+    ] = "add-remove",
+    note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")] = "",
+    page: Page = "master",
+    by: By = "custodian",
+    anchor: AnchorPath = None,
+    keys: KeysPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add to a population's budget. It can never be taken back."""
+    from dalenius.core.neighbours import Relation
+    from dalenius.errors import UnknownName
+
+    if relation not in list(Relation):
+        raise UnknownName.among("relation", relation, list(Relation))
+    with _opened(ledger, anchor, keys, may_create=True) as book:
+        entry = book.grant(population, relation, rho, delta, by=by, note=note, page=page)
+        _confirm(book, population, entry.name, as_json)
+
+
+@app.command()
+def quota(
+    ledger: Location,
+    analyst: Annotated[str, typer.Option("--analyst", help="Whose quota.")],
+    rho: Annotated[str, typer.Option("--rho", help="What may be spent in all, such as 0.5 or 1/3.")],
+    delta: Annotated[str, typer.Option("--delta", help="Failure probability in all.")] = "0",
+    population: Population = None,
+    page: Page = "master",
+    by: By = "custodian",
+    anchor: AnchorPath = None,
+    keys: KeysPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set an analyst's quota inside the budget; what was spent before counts."""
+    with _opened(ledger, anchor, keys) as book:
+        name = _only(book, population)
+        entry = book.quota(name, analyst, rho, delta, by=by, page=page)
+        _confirm(book, name, entry.name, as_json)
+
+
+def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:
+    from dalenius.cli.output import console, emit
+    from dalenius.core.exact import plain
+
+    account = book.account(population)
+    content: dict[str, Any] = {
+        "entry": entry,
+        "population": population,
+        "limit": account.limit.to_dict(),
+        "left": account.left.to_dict(),
+    }
+    if as_json:
+        emit(content)
+    else:
+        console().print(
+            f"[green]Written[/] {entry}. Master account of {population}: rho {plain(account.left.rho)} left of "
+            f"{plain(account.limit.rho)}."
+        )

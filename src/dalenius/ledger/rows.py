@@ -1,0 +1,88 @@
+"""Rows of the store as the frozen types they hold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dalenius.core.neighbours import Relation
+from dalenius.errors import LedgerCorrupt
+from dalenius.ledger.account import Purse, PurseKey, Terms
+from dalenius.ledger.charge import Registration, StoredRelease
+from dalenius.ledger.state import ChargeRow, ReleaseRow
+
+Row = Sequence[Any]
+
+
+def _flag(value: object) -> bool:
+    """A column that holds 0 or 1 and nothing else."""
+    if value not in (0, 1):
+        raise LedgerCorrupt("A column of the ledger holds something that it cannot hold.")
+    return bool(value)
+
+
+def as_terms(row: Row) -> Terms:
+    """What was agreed for a population."""
+    return Terms(
+        population=row[0],
+        relation=Relation(row[1]),
+        approval_above=row[2],
+        is_scheduled=_flag(row[3]),
+    )
+
+
+def as_purse(row: Row) -> Purse:
+    """A purse as it stands."""
+    return Purse(
+        key=PurseKey(*row[:4]),
+        limit_rho=row[4],
+        limit_delta=row[5],
+        spent_rho=row[6],
+        spent_delta=row[7],
+        spent_epsilon=row[8],
+        impure=row[9],
+        charges=row[10],
+    )
+
+
+def as_charge(row: Row) -> ChargeRow:
+    """A charge with its lease."""
+    return ChargeRow(
+        key=row[0],
+        entry=row[1],
+        seq=row[2],
+        population=row[3],
+        dataset=row[4],
+        version=row[5],
+        definition=row[6],
+        analyst=row[7],
+        fingerprint=row[8],
+        plan_digest=row[9],
+        is_tainted=_flag(row[10]),
+        is_public_data=_flag(row[11]),
+        is_done=_flag(row[12]),
+        lease=row[13],
+        lease_until=float(row[14]),
+    )
+
+
+def as_registration(row: Row) -> Registration:
+    """A registered file."""
+    return Registration(
+        dataset=row[0],
+        version=row[1],
+        population=row[2],
+        fingerprint=row[3],
+        domain_digest=row[4],
+        entry=row[5],
+    )
+
+
+def as_release(row: Row) -> ReleaseRow:
+    """What is known of a release without its document."""
+    return ReleaseRow(entry=row[0], key=row[1], digest=row[2], status=row[3])
+
+
+def stored(row: Row) -> StoredRelease:
+    """A release as it was read back."""
+    return StoredRelease(
+        entry=row[0], key=row[1], document=bytes(row[2]), status=row[3], population=row[4], analyst=row[5]
+    )
