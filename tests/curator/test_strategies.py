@@ -335,3 +335,36 @@ def test_all_pairs_of_margins_share_their_totals() -> None:
     tables = run(plan, np.ones((3, 3, 3), dtype=np.int64))
     totals = [float(t.values.sum()) for t in tables]
     assert totals == pytest.approx([totals[0]] * 3, abs=1e-8)
+
+
+def test_rows_that_an_axis_drops_are_in_no_margin() -> None:
+    """Margins are sums of cells even where a value is missing, undeclared or left out of an axis."""
+    import pyarrow as pa
+
+    from dalenius.engines.memory import MemorySource
+
+    variables = {
+        "a": Variable(name="a", domain=Categories(labels=("x", "y"))),
+        "b": Variable(name="b", domain=Categories(labels=("u", "v", "w"))),
+    }
+    domain = Domain(name="t", population="p", version="1", variables=variables, neighbours=Neighbours())
+    axes = (
+        Axis(variable="a", labels=("x", "y"), codes=(0, 1)),
+        Axis(variable="b", labels=("u", "v"), codes=(0, 1, -1)),
+    )
+    rows = {"a": ["x", "x", "y", None, "y", "x"], "b": ["u", "w", "v", "u", None, "v"]}
+    source = MemorySource(domain, pa.table(rows).to_pydict())
+    budget = Budget.of("pure", epsilon=900)
+    for strategy in ("equal", "interior", "fourier"):
+        plan = plan_margins(
+            domain, axes, [("a", "b"), ("a",), ("b",), ()], (), budget, registry.get("definitions", "pure")(), strategy=strategy
+        )  # fmt: skip
+        rng = RecordedRandomness("drop")
+        blocks = []
+        for step in plan.measurements:
+            exact = tuple(source.table(q) for q in step.needs)  # type: ignore[arg-type]
+            block = step.block(step.run(exact, step.draw(rng), rng))
+            assert block is not None
+            blocks.append(block)
+        tables = {t.name: np.rint(t.values).tolist() for t in plan.assemble(tuple(blocks))}
+        assert tables == {"a x b": [1, 1, 0, 1], "a": [2, 1], "b": [1, 2], "total": [3]}

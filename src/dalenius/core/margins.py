@@ -74,6 +74,24 @@ def maximal(margins: Iterable[Margin]) -> tuple[Margin, ...]:
     return tuple(a for a in found if not any(set(a) < set(b) for b in found))
 
 
+def grouped(margins: Iterable[Margin], shape: Sequence[int], most: int = 2_000_000) -> tuple[Margin, ...]:
+    """Few margins of at most `most` cells (or one of those given) of which all given ones are sums.
+
+    >>> grouped([(0, 1), (1, 2), (0, 2)], (5, 5, 5))
+    ((0, 1, 2),)
+    """
+    groups: list[Margin] = []
+    for margin in reversed(maximal(margins)):
+        unions = [tuple(sorted({*group, *margin})) for group in groups]
+        sizes = [prod(shape[a] for a in union) for union in unions]
+        best = min(range(len(groups)), key=lambda k: sizes[k], default=None)
+        if best is not None and sizes[best] <= most:
+            groups[best] = unions[best]
+        else:
+            groups.append(margin)
+    return maximal(groups)
+
+
 def holder(margin: Margin, among: Sequence[Margin]) -> Margin:
     """The smallest of some margins that contains a given one."""
     return min((b for b in among if set(margin) <= set(b)), key=lambda b: (len(b), b))

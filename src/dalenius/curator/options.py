@@ -25,6 +25,7 @@ from dalenius.measurements.residual import Residual
 from dalenius.statistics.count import Count
 
 _PARTS = 10**6
+LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +251,9 @@ def _measured(setting: Setting, purse: Purse, name: str, shares: Mapping[Margin,
                 family, sensitivity, setting.neighbours.relation, definition, budget
             )
         mechanisms[margin] = made[sensitivity, share]
-    precisions = {m: 1 / law.variance for m, law in mechanisms.items()}
+    # A budget so large that no noise is left must not divide by zero.
+    variances = {m: max(law.variance, LEAST_VARIANCE) for m, law in mechanisms.items()}
+    precisions = {m: 1 / v for m, v in variances.items()}
     components = workload.after_least_squares(precisions)
     if setting.total is not None:
         components[()] = 0.0
@@ -264,7 +267,7 @@ def _measured(setting: Setting, purse: Purse, name: str, shares: Mapping[Margin,
             )
             for m, law in mechanisms.items()
         )
-        specs = [{"axes": list(m), "variance": law.variance} for m, law in mechanisms.items()]
+        specs = [{"axes": list(m), "variance": v} for m, v in variances.items()]
         return steps, specs
 
     # Without least squares each margin stands alone, so there is an error only if each was measured.

@@ -57,6 +57,8 @@ def plan_margins(
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
     near = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
+    total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
+    where = (*where, *inside_filters(domain, axes))
     request = Request(
         axes=axes,
         margins=tuple(tuple(m) for m in margins),
@@ -69,7 +71,7 @@ def plan_margins(
         strategy=strategy,
         mechanism=mechanism,
         structural_zeros=zeros,
-        total=public_total(domain, axes, where, near, has_zeros=bool(zeros)),
+        total=total,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     shows_interior = any(set(margin) == set(names) for margin in request.margins)
@@ -111,6 +113,24 @@ def public_total(
     if any(not _keeps_everything(domain, axis) for axis in axes):
         return None
     return domain.public_size
+
+
+def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
+    """Conditions that keep a margin to the rows of the full cross, where an axis leaves some rows out.
+
+    Without them a row whose value is dropped on one axis would still be counted in the margins over the others, and
+    the margins would not be sums of cells.
+    """
+    found = []
+    for axis in axes:
+        if _keeps_everything(domain, axis):
+            continue
+        if axis.cuts:
+            found.append(Filter(variable=axis.variable, low=axis.cuts[0], high=axis.cuts[-1] - 1))
+        else:
+            kept = tuple(code for code, label in enumerate(axis.codes) if label >= 0)
+            found.append(Filter(variable=axis.variable, codes=kept))
+    return tuple(found)
 
 
 def _keeps_everything(domain: Domain, axis: Axis) -> bool:

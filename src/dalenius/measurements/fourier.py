@@ -17,6 +17,7 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.exact import plain
 from dalenius.core.law import IntArray, Joint
-from dalenius.core.margins import Margin, holder, maximal, sum_out
+from dalenius.core.margins import Margin, grouped, holder, sum_out
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.optimal import Pattern, patterns
 from dalenius.core.profile import PrivacyProfile
@@ -63,13 +64,13 @@ class Fourier:
         if any(len(self.axes[a]) != 2 for margin in self.noise for a in margin):
             raise Unsupported("Fourier coefficients need variables of exactly two categories.")
 
-    @property
+    @cached_property
     def _tables(self) -> tuple[Margin, ...]:
-        return maximal(self.noise)
+        return grouped(self.noise, [len(axis) for axis in self.axes])
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The largest margins."""
+        """A few tables of which all margins are sums."""
         return tuple(
             TableQuery(space=CellSpace(tuple(self.axes[a] for a in m)), where=self.where)
             for m in self._tables

@@ -20,6 +20,7 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.exact import plain
 from dalenius.core.law import IntArray, Joint
-from dalenius.core.margins import Margin, holder, maximal, sum_out
+from dalenius.core.margins import Margin, grouped, holder, sum_out
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.optimal import exact_cost, patterns
 from dalenius.core.profile import PrivacyProfile
@@ -63,16 +64,16 @@ class Residual:
         """Sizes of the axes."""
         return tuple(len(axis) for axis in self.axes)
 
-    @property
+    @cached_property
     def _tables(self) -> tuple[Margin, ...]:
-        return maximal(self.grid)
+        return grouped(self.grid, self.shape)
 
     def _space(self, margin: Margin) -> CellSpace:
         return CellSpace(tuple(self.axes[a] for a in margin))
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The largest margins; the others are sums of these."""
+        """A few tables of which all margins are sums."""
         return tuple(TableQuery(space=self._space(m), where=self.where) for m in self._tables)
 
     @property
