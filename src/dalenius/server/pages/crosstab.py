@@ -198,7 +198,9 @@ class _Builder:
         for wafer in _positions(self.wafers):
             title = tuple((axis.name, axis.labels[wafer[axis.name]]) for axis in self.wafers)
             sheets.append(Sheet(title=title, lines=tuple(self._lines(wafer))))
-        marks = frozenset(cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark)
+        marks = frozenset(
+            cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark
+        )
         return Crosstab(
             row_axes=tuple(self.rows),
             column_axes=tuple(self.columns),
@@ -231,7 +233,12 @@ class _Builder:
             yield self._cell(self._margin(kept, self.wafers), wafer, row, {}, True)
 
     def _cell(
-        self, part: _Part | None, wafer: dict[str, int], row: dict[str, int], column: dict[str, int], is_total: bool
+        self,
+        part: _Part | None,
+        wafer: dict[str, int],
+        row: dict[str, int],
+        column: dict[str, int],
+        is_total: bool,
     ) -> Cell:
         if part is None:
             return Cell(value=None, is_total=is_total)
@@ -254,8 +261,12 @@ class _Builder:
             is_percent=True,
         )
 
-    def _whole(self, wafer: dict[str, int], row: dict[str, int], column: dict[str, int]) -> tuple[float, float] | None:
-        kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[self.show]
+    def _whole(
+        self, wafer: dict[str, int], row: dict[str, int], column: dict[str, int]
+    ) -> tuple[float, float] | None:
+        kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[
+            self.show
+        ]
         part = self._margin(kept, self.wafers)
         if part is None:
             return None

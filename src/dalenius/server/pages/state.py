@@ -37,7 +37,10 @@ class AxisChoice:
         if self.cuts:
             return {"variable": self.variable, "cuts": list(self.cuts)}
         if self.level == OWN_GROUPS and self.groups:
-            return {"variable": self.variable, "groups": {name: list(members) for name, members in self.groups}}
+            return {
+                "variable": self.variable,
+                "groups": {name: list(members) for name, members in self.groups},
+            }
         if self.level and self.level != OWN_GROUPS:
             return {"variable": self.variable, "level": self.level}
         if self.picks:
@@ -142,7 +145,9 @@ class TableState:
             if choice.level:
                 pairs.append((f"level.{name}", choice.level))
             if choice.level == OWN_GROUPS:
-                pairs += [(f"group.{name}", f"{group}|{m}") for group, members in choice.groups for m in members]
+                pairs += [
+                    (f"group.{name}", f"{group}|{m}") for group, members in choice.groups for m in members
+                ]
             elif not choice.level:
                 pairs += [(f"pick.{name}", pick) for pick in choice.picks]
             if choice.cuts:
@@ -202,15 +207,22 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 pairs.append((f"level.{name}", str(part["level"])))
             if part.get("groups"):
                 pairs.append((f"level.{name}", OWN_GROUPS))
-                pairs += [(f"group.{name}", f"{g}|{m}") for g, members in part["groups"].items() for m in members]
+                pairs += [
+                    (f"group.{name}", f"{g}|{m}") for g, members in part["groups"].items() for m in members
+                ]
             pairs += [(f"pick.{name}", str(label)) for label in part.get("categories") or ()]
             if part.get("cuts"):
                 pairs.append((f"cuts.{name}", ",".join(str(cut) for cut in part["cuts"])))
     for name, given in table.get("where", {}).items():
         if isinstance(given, Mapping):
-            pairs += [(f"from.{name}", str(given.get("at_least") or "")), (f"to.{name}", str(given.get("at_most") or ""))]
+            pairs += [
+                (f"from.{name}", str(given.get("at_least") or "")),
+                (f"to.{name}", str(given.get("at_most") or "")),
+            ]
         else:
-            pairs += [(f"where.{name}", str(label)) for label in ([given] if isinstance(given, str) else given)]
+            pairs += [
+                (f"where.{name}", str(label)) for label in ([given] if isinstance(given, str) else given)
+            ]
     if table.get("of"):
         pairs.append(("measure", f"{table['measure']}:{table['of']}"))
     if table.get("margins", "none") != "none":

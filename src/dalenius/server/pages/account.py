@@ -1,0 +1,87 @@
+"""Signing in and out, API tokens, and the password."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dalenius.server.auth import CurrentUser, SignedIn, caller_address, sign_in, sign_out
+from dalenius.server.errors import Forbidden
+from dalenius.server.messages import translate
+from dalenius.server.pages.mine import quotas_of
+from dalenius.server.pages.page import Form, PageRoute, language_of, local, redirect, render
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/sign-in")
+def ask(request: Request, user: CurrentUser, next: str = "/") -> Response:
+    """The sign-in form."""
+    if not user.is_anonymous:
+        return RedirectResponse(local(next), 303)
+    return render(request, "account/sign_in.html", user, next=local(next), error="", name="")
+
+
+@router.post("/sign-in")
+def enter(request: Request, user: CurrentUser, form: Form) -> Response:
+    """Check the password; a wrong one says the same as an unknown name."""
+    services = request.app.state.services
+    name, target = form.one("name").strip(), local(form.one("next", "/"))
+    limit = services.config.limits.sign_ins_per_minute
+    services.limiter.take("sign-in", caller_address(request), limit)
+    services.limiter.take("sign-in as", name[:64], limit)
+    found = services.accounts.verify(name, form.one("password"))
+    if found is None:
+        error = translate(language_of(request), "sign_in.wrong")
+        return render(
+            request, "account/sign_in.html", user, status=403, next=target, error=error, name=name[:64]
+        )
+    response = RedirectResponse(target, 303)
+    sign_in(request, response, found)
+    return response
+
+
+@router.post("/sign-out")
+def leave(request: Request, user: CurrentUser, form: Form) -> Response:
+    """Close the session."""
+    response = RedirectResponse("/", 303)
+    sign_out(request, response)
+    return response
+
+
+@router.get("/account")
+def account(request: Request, user: SignedIn) -> Response:
+    """Role, quotas and tokens."""
+    return _page(request, user, "")
+
+
+def _page(request: Request, user: SignedIn, secret: str) -> Response:
+    tokens = request.app.state.services.accounts.tokens(user)
+    return render(
+        request, "account/page.html", user, tokens=tokens, secret=secret, quotas=quotas_of(request, user)
+    )
+
+
+@router.post("/account/tokens")
+def make_token(request: Request, user: SignedIn, form: Form) -> Response:
+    """A new token, shown this once."""
+    days = form.one("days", "90")
+    life = float(days) if days.isdecimal() and len(days) < 5 else 90.0
+    secret = request.app.state.services.accounts.create_token(user, form.one("label").strip(), life)
+    return _page(request, user, secret)
+
+
+@router.post("/account/tokens/revoke")
+def revoke_token(request: Request, user: SignedIn, form: Form) -> Response:
+    """End a token."""
+    request.app.state.services.accounts.revoke_token(user, form.one("id"))
+    return redirect(request, "/account", "account.revoked")
+
+
+@router.post("/account/password")
+def change_password(request: Request, user: SignedIn, form: Form) -> Response:
+    """A new password, if the old one is right; every session ends."""
+    services = request.app.state.services
+    services.limiter.take("sign-in as", user.name, services.config.limits.sign_ins_per_minute)
+    if services.accounts.verify(user.name, form.one("old")) is None:
+        raise Forbidden(translate(language_of(request), "sign_in.wrong"))
+    services.accounts.set_password(user.name, form.one("new"))
+    return redirect(request, "/sign-in", "account.changed")

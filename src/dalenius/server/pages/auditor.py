@@ -1,0 +1,82 @@
+"""The ledger and the evidence, for those who may read them; an analyst sees own lines only."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dalenius.core import registry
+from dalenius.server import messages
+from dalenius.server.accounts import Role
+from dalenius.server.auth import CurrentUser, SignedIn, require
+from dalenius.server.errors import NotFound
+from dalenius.server.pages.page import PageRoute, language_of, render
+
+router = APIRouter(prefix="/ledger", route_class=PageRoute, include_in_schema=False)
+
+_MOST_LINES = 300
+
+
+@router.get("")
+def statement(request: Request, user: SignedIn, population: str = "") -> Response:
+    """Movements and balances, newest first."""
+    services = request.app.state.services
+    populations = services.populations(user)
+    chosen = population or (populations[0] if populations else "")
+    if chosen not in populations:
+        raise NotFound("There is no such population here.")
+    found = services.statement(user, chosen, everybody=user.may_read_ledger)
+    lines = found.lines[::-1]
+    language = language_of(request)
+    return render(
+        request,
+        "auditor/ledger.html",
+        user,
+        statement=found,
+        lines=lines[:_MOST_LINES],
+        more=max(len(lines) - _MOST_LINES, 0),
+        population=chosen,
+        populations=populations,
+        everybody=user.may_read_ledger,
+        kind_name=lambda kind: _word(language, f"ledger.kind_{kind}", kind),
+        status_name=lambda status: _word(language, f"status.{status}", status),
+    )
+
+
+def _word(language: str, key: str, default: str) -> str:
+    text = messages.translate(language, key)
+    return default if text == key else text
+
+
+@router.get("/export")
+def export(request: Request, user: CurrentUser, population: str = "") -> Response:
+    """Every line as JSON lines."""
+    text = request.app.state.services.ledger_lines(user, population or None, "jsonl")
+    headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
+    return Response(text, 200, headers, "application/x-ndjson")
+
+
+@router.get("/evidence")
+def evidence(request: Request, user: CurrentUser) -> Response:
+    """Verify the ledger now, and say how each claim of privacy is supported."""
+    require(user, Role.CUSTODIAN, Role.AUDITOR)
+    report = request.app.state.services.verify(user)
+    return render(request, "auditor/evidence.html", user, report=report, claims=_claims())
+
+
+def _claims() -> list[dict[str, Any]]:
+    found = []
+    for package, kind in (("mechanisms", "mechanism"), ("definitions", "definition")):
+        for name in registry.names(package):
+            support = registry.get(package, name).evidence
+            document = support.to_dict()
+            found.append(
+                {
+                    "name": name.replace("_", " "),
+                    "kind": kind,
+                    "level": str(document.get("level", "")),
+                    "is_strong": support.is_strong,
+                    "reference": "; ".join(str(r) for r in document.get("references", ())),
+                }
+            )
+    return found

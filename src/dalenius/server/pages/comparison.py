@@ -1,0 +1,45 @@
+"""Whether two released cells differ by more than their noise.
+
+Two cells of one measured block carry independent noise of one public law, so the law of their difference is its
+convolution with its mirror image, and the margin is exact. Cells that combine blocks get a normal margin at the sum of
+their variances, which is stated as such.
+"""
+
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from dalenius.core.law import Additive
+from dalenius.core.release import Release, Table
+
+_MOST_POINTS = 20_000
+
+
+def difference_margin(
+    release: Release, table: Table, first: int, second: int, confidence: float = 0.95
+) -> float:
+    """Half the width of the interval of a difference of two cells."""
+    block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
+    structural = {first, second} & set(table.space.structural_indices)
+    if block is not None and isinstance(block.law, Additive) and table.is_unbiased and not structural:
+        exact = _convolved(block.law, confidence)
+        if exact is not None:
+            return exact
+    variance = float(table.variance[first] + table.variance[second])
+    return NormalDist().inv_cdf(0.5 + confidence / 2) * sqrt(variance)
+
+
+def _convolved(law: Additive, confidence: float) -> float | None:
+    """Smallest q with P(|noise - noise'| > q) <= 1 - confidence, in units of the value; None if the law is too wide."""
+    points, masses = law.central(1e-9)
+    if len(points) > _MOST_POINTS:
+        return None
+    spread = np.convolve(masses, masses[::-1])
+    middle = len(masses) - 1
+    inside = spread[middle]
+    reach = 0
+    while inside < confidence and reach < middle:
+        reach += 1
+        inside += spread[middle - reach] + spread[middle + reach]
+    return reach * float(law.step)

@@ -1,0 +1,75 @@
+"""The same request elsewhere: as a document, a command, a few lines of Python, and an HTTP call."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str]:
+    """Texts to copy. `base` is the address of this server; the token is named, never shown."""
+    document = to_toml({**request, "dataset": "dataset.toml"})
+    body = json.dumps({**request, "dataset": dataset}, ensure_ascii=False, indent=2)
+    return {
+        "document": document,
+        "command": "# with the document above as request.toml\ndalenius plan request.toml\ndalenius release request.toml -o out",
+        "python": (
+            "import dalenius\n\n"
+            'curator = dalenius.Curator.open("dataset.toml")\n'
+            f"request = {_python(dict(request))}\n"
+            "print(curator.plan(request).preview)   # free\n"
+            "release = curator.release(request)     # spends\n"
+            "print(release.values)"
+        ),
+        "api": (
+            f"curl -X POST {base}/api/v1/datasets/{dataset}/releases \\\n"
+            '  -H "Authorization: Bearer $DALENIUS_TOKEN" \\\n'
+            '  -H "Content-Type: application/json" \\\n'
+            f"  -d {_quoted(body)}"
+        ),
+    }
+
+
+def _python(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=4)
+    return text.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def to_toml(request: Mapping[str, Any]) -> str:
+    """A request document as TOML.
+
+    >>> print(to_toml({"dataset": "d", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": "1"}}))
+    dataset = "d"
+    <BLANKLINE>
+    [table]
+    rows = ["sex"]
+    <BLANKLINE>
+    [privacy]
+    definition = "pure"
+    epsilon = "1"
+    """
+    lines = [f"{key} = {_value(value)}" for key, value in request.items() if not isinstance(value, Mapping)]
+    for key, value in request.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{key}]", *(f"{_key(k)} = {_value(v)}" for k, v in value.items())]
+    return "\n".join(lines)
+
+
+def _key(name: str) -> str:
+    is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if is_bare else json.dumps(name, ensure_ascii=False)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return json.dumps(str(value), ensure_ascii=False)

@@ -1,0 +1,248 @@
+"""The custodian's desk: data sets, budgets, quotas, approvals, publication, policy, users."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dalenius.core.exact import plain
+from dalenius.errors import DaleniusError
+from dalenius.server.accounts import Role, User
+from dalenius.server.auth import CurrentUser, require
+from dalenius.server.errors import NotFound
+from dalenius.server.pages.page import Form, PageRoute, language_of, redirect, render
+from dalenius.server.pages.wording import Wording, concentrated_epsilon
+from dalenius.server.views import JobView
+
+router = APIRouter(prefix="/custodian", route_class=PageRoute, include_in_schema=False)
+
+
+def _desk(request: Request, template: str, user: User, section: str, **context: Any) -> Response:
+    services = request.app.state.services
+    populations = services.populations(user)
+    budget = f"/custodian/budget/{quote(populations[0])}" if populations else "/custodian"
+    tabs = [
+        ("datasets", "/custodian"),
+        ("budget", budget),
+        ("approvals", "/custodian/approvals"),
+        ("releases", "/custodian/releases"),
+        ("policy", "/custodian/policy"),
+        ("users", "/custodian/users"),
+    ]
+    waiting = len(services.approvals(user))
+    return render(
+        request,
+        template,
+        user,
+        section=section,
+        custody_tabs=tabs,
+        waiting=waiting,
+        populations=populations,
+        **context,
+    )
+
+
+@router.get("")
+def datasets(request: Request, user: CurrentUser) -> Response:
+    """The served data sets and whether they are registered."""
+    require(user, Role.CUSTODIAN)
+    services = request.app.state.services
+    found = [(view, _account(services, user, view.population)) for view in services.datasets(user)]
+    return _desk(request, "custodian/datasets.html", user, "datasets", datasets=found)
+
+
+def _account(services: Any, user: User, population: str) -> Any:
+    """The account of a population, or nothing if nobody registered a data set on it."""
+    try:
+        return services.account(user, population)
+    except DaleniusError as error:
+        if error.http_status >= 500:
+            raise
+        return None
+
+
+@router.post("/datasets/{name}/register")
+def register(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
+    """Judge and register a data set."""
+    request.app.state.services.register(user, name)
+    return redirect(request, "/custodian", "custody.registered_ok")
+
+
+@router.get("/budget/{population}")
+def budget(request: Request, population: str, user: CurrentUser) -> Response:
+    """What was granted, spent and is left, for whom."""
+    require(user, Role.CUSTODIAN)
+    services = request.app.state.services
+    if population not in services.populations(user):
+        raise NotFound("There is no such population here.")
+    account = _account(services, user, population)
+    wording = Wording(language_of(request), services)
+    purses = (
+        [purse.to_dict() for purse in account.purses if purse.is_limited or purse.charges] if account else []
+    )
+    epsilon = account.pure if account and account.pure is not None else None
+    if account and epsilon is None:
+        epsilon = concentrated_epsilon(account.spent.rho)
+    smallest = min(
+        (e for e in (epsilon, concentrated_epsilon(account.spent.rho) if account else None) if e is not None),
+        default=0,
+    )
+    return _desk(
+        request,
+        "custodian/budget.html",
+        user,
+        "budget",
+        population=population,
+        account=account,
+        purses=purses,
+        users=services.users(user),
+        epsilon_view=wording.amount(float(smallest)),
+    )
+
+
+def _back(population: str) -> str:
+    return f"/custodian/budget/{quote(population)}"
+
+
+@router.post("/budget/{population}/grant")
+def grant(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
+    """Add to the budget."""
+    rho = form.one("rho").strip()
+    request.app.state.services.grant(
+        user, population, rho, form.one("delta", "0").strip() or "0", form.one("note")
+    )
+    return redirect(request, _back(population), "custody.granted_ok", rho=rho)
+
+
+@router.post("/budget/{population}/quota")
+def quota(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
+    """Set an analyst's quota."""
+    name, rho = form.one("analyst"), form.one("rho").strip()
+    request.app.state.services.set_quota(user, population, name, rho, form.one("delta", "0").strip() or "0")
+    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=rho)
+
+
+@router.post("/budget/{population}/approval")
+def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
+    """Ask for a second person above a cost."""
+    request.app.state.services.set_approval(user, population, form.one("above").strip() or None)
+    return redirect(request, _back(population), "custody.approval_ok")
+
+
+@router.get("/approvals")
+def approvals(request: Request, user: CurrentUser) -> Response:
+    """Releases that await a second person."""
+    require(user, Role.CUSTODIAN)
+    services = request.app.state.services
+    wording = Wording(language_of(request), services)
+    jobs = [
+        (job, wording.request_title(job.dataset, job.request), _preview(services, user, job))
+        for job in services.approvals(user)
+    ]
+    return _desk(request, "custodian/approvals.html", user, "approvals", jobs=jobs)
+
+
+def _preview(services: Any, user: User, job: JobView) -> Any:
+    try:
+        return services.preview(user, job.dataset, dict(job.request))
+    except DaleniusError:
+        return None
+
+
+@router.post("/approvals/{job_id}")
+def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Response:
+    """Approve or refuse."""
+    services = request.app.state.services
+    if form.one("decision") == "approve":
+        services.approve(user, job_id)
+        return redirect(request, "/custodian/approvals", "custody.approved_ok")
+    services.refuse(user, job_id, form.one("reason"))
+    return redirect(request, "/custodian/approvals", "custody.refused_ok")
+
+
+@router.get("/releases")
+def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
+    """Every release with what may be done about it."""
+    require(user, Role.CUSTODIAN)
+    _, found = request.app.state.services.releases(user, status=status, limit=200)
+    return _desk(request, "custodian/releases.html", user, "releases", releases=found, chosen=status)
+
+
+@router.post("/releases/{entry}/status")
+def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> Response:
+    """Publish, embargo or withdraw."""
+    services = request.app.state.services
+    view = services.set_status(user, entry, form.one("status"))
+    word = Wording(language_of(request), services).t(f"status.{view.status}")
+    back = "/custodian/releases" if form.one("back") else f"/r/{quote(entry)}"
+    return redirect(request, back, "custody.status_ok", status=word)
+
+
+@router.get("/policy")
+def policy(request: Request, user: CurrentUser) -> Response:
+    """What the policy documents say."""
+    require(user, Role.CUSTODIAN)
+    services = request.app.state.services
+    wording = Wording(language_of(request), services)
+    found = []
+    for view in services.datasets(user):
+        document = services.desk.find(view.name).curator.policy
+        text = json.dumps(document.to_dict(), indent=2, ensure_ascii=False)
+        found.append((view, _rules(document, wording), text))
+    return _desk(request, "custodian/policy.html", user, "policy", policies=found)
+
+
+def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
+    none = wording.t("policy.none")
+
+    def quota(part: Any) -> str:
+        return (
+            none
+            if part is None
+            else f"ρ = {plain(part.rho)}" + (f", δ = {plain(part.delta)}" if part.delta else "")
+        )
+
+    allow = policy.allow
+    return [
+        ("budget", quota(policy.budget)),
+        ("default_quota", quota(policy.default_quota)),
+        ("approval_above", none if policy.approval_above is None else f"ρ = {plain(policy.approval_above)}"),
+        ("definitions", ", ".join(allow.definitions) if allow.definitions is not None else "*"),
+        ("evidence", ", ".join(str(level) for level in allow.evidence)),
+        ("most_cells", wording.num(allow.most_cells)),
+        (
+            "sensitive",
+            ", ".join(f"{name} (ρ = {plain(part.rho)})" for name, part in policy.sensitive.items()) or none,
+        ),
+        ("release", wording.t(f"status.{policy.release}")),
+    ]
+
+
+@router.get("/users")
+def users(request: Request, user: CurrentUser) -> Response:
+    """Who may sign in."""
+    require(user, Role.CUSTODIAN)
+    return _users(request, user, "", "")
+
+
+def _users(request: Request, user: User, name: str, password: str) -> Response:
+    found = request.app.state.services.users(user)
+    return _desk(
+        request, "custodian/users.html", user, "users", users=found, password=password, password_of=name
+    )
+
+
+@router.post("/users")
+def change_user(request: Request, user: CurrentUser, form: Form) -> Response:
+    """Create a user, give a new password, or sign somebody out for good."""
+    services, name, what = request.app.state.services, form.one("name").strip(), form.one("what")
+    if what == "create":
+        return _users(request, user, name, services.create_user(user, name, form.one("role")))
+    if what == "reset":
+        return _users(request, user, name, services.reset_password(user, name))
+    if what == "deactivate":
+        services.deactivate(user, name)
+        return redirect(request, "/custodian/users", "custody.deactivated_ok", name=name)
+    return RedirectResponse("/custodian/users", 303)

@@ -1,0 +1,121 @@
+"""The pages that everybody may read: start, data sets, released tables, explanations, language."""
+
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dalenius.core.law import Additive
+from dalenius.core.registry import get
+from dalenius.server import messages
+from dalenius.server.auth import CurrentUser
+from dalenius.server.charts import Mark, bars
+from dalenius.server.errors import NotFound
+from dalenius.server.pages import numbers
+from dalenius.server.pages.page import LANGUAGE, PageRoute, language_of, local, render
+from dalenius.server.pages.wording import Wording
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+TOPICS = ("noise", "compare", "protected")
+
+
+@router.get("/")
+def start(request: Request, user: CurrentUser) -> Response:
+    """Data sets, how it works, and what was released lately."""
+    services = request.app.state.services
+    datasets = services.datasets(user)
+    _, recent = services.releases(user, limit=6)
+    guide = f"/d/{quote(datasets[0].name)}/table?guide=1" if datasets else ""
+    return render(request, "home.html", user, datasets=datasets, recent=recent, guide=guide)
+
+
+@router.get("/d/{name}")
+def dataset(request: Request, name: str, user: CurrentUser) -> Response:
+    """What a data set holds, and whom its promise protects."""
+    services = request.app.state.services
+    view = services.dataset(name)
+    _, recent = services.releases(user, dataset=view.name, limit=10)
+    neighbours = services.desk.find(name).curator.domain.neighbours.to_dict()
+    return render(
+        request,
+        "dataset.html",
+        user,
+        d=view,
+        recent=recent,
+        quota=services.quota(user, view.name) if user.may_release else None,
+        unit_text=Wording(language_of(request), services).unit(view, neighbours),
+    )
+
+
+@router.get("/tables")
+def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") -> Response:
+    """Every table that this reader may see."""
+    services = request.app.state.services
+    _, found = services.releases(user, dataset=dataset, query=q[:200], limit=200)
+    return render(
+        request,
+        "tables.html",
+        user,
+        recent=found,
+        datasets=services.datasets(user),
+        q=q[:200],
+        chosen=dataset,
+    )
+
+
+@router.get("/language/{code}")
+def language(request: Request, code: str, next: str = "/") -> Response:
+    """Remember a language for this browser."""
+    response = RedirectResponse(local(next), 303)
+    if code in messages.languages():
+        secure = request.app.state.services.config.secure_cookies
+        response.set_cookie(
+            LANGUAGE, code, max_age=86_400 * 365, samesite="lax", httponly=True, secure=secure
+        )
+    return response
+
+
+@router.get("/explain")
+def explanations(request: Request, user: CurrentUser) -> Response:
+    """The explanation pages."""
+    return render(request, "explain/index.html", user, topics=TOPICS)
+
+
+@router.get("/explain/{topic}")
+def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
+    """One explanation in plain words."""
+    if topic not in TOPICS:
+        raise NotFound("There is no such page.")
+    language = language_of(request)
+    return render(
+        request,
+        "explain/page.html",
+        user,
+        topic=topic,
+        topics=TOPICS,
+        text_language=language if language in ("en", "de") else "en",
+        noise_chart=_noise_chart(language) if topic == "noise" else "",
+        margins=[(text, _half_width(text)) for text in ("0.01", "0.1", "0.5", "1")]
+        if topic == "noise"
+        else (),
+    )
+
+
+def _law(epsilon: str) -> Additive:
+    return Additive(get("mechanisms", "discrete_laplace")(epsilon))
+
+
+def _half_width(epsilon: str) -> int:
+    return int(_law(epsilon).half_width(0.95))
+
+
+def _noise_chart(language: str) -> str:
+    law = _law("0.5")
+    marks = [Mark(group="", label=numbers.number(k, language), value=float(law.pmf(k))) for k in range(-8, 9)]
+    return bars(
+        marks,
+        title=messages.translate(language, "explain.chart"),
+        description="",
+        show=lambda p: numbers.percent(p, language, 0 if p == 0 else 1),
+    )

@@ -1,0 +1,96 @@
+"""What belongs to one user: saved tables, releases under way, quotas."""
+
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dalenius.errors import DaleniusError
+from dalenius.server.accounts import User
+from dalenius.server.auth import CurrentUser, SignedIn
+from dalenius.server.pages.page import PageRoute, language_of, render
+from dalenius.server.pages.state import PLACES, from_request
+from dalenius.server.pages.wording import Wording
+from dalenius.server.views import JobView, QuotaView
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_STAGES = ("waiting", "planning", "charging", "measuring", "storing")
+
+
+@router.get("/mine")
+def mine(request: Request, user: SignedIn) -> Response:
+    """Saved tables and releases."""
+    services = request.app.state.services
+    wording = Wording(language_of(request), services)
+    saved = [(table, _builder(request, table.dataset, dict(table.request))) for table in services.saved(user)]
+    jobs = services.jobs_of(user) if user.may_release else ()
+    return render(
+        request,
+        "mine.html",
+        user,
+        saved=saved,
+        jobs=[(job, wording.request_title(job.dataset, job.request)) for job in jobs[:50]],
+        quotas=quotas_of(request, user),
+    )
+
+
+def quotas_of(request: Request, user: User) -> list[QuotaView]:
+    """The user's quota on each population."""
+    if not user.may_release:
+        return []
+    services = request.app.state.services
+    found: dict[str, QuotaView] = {}
+    for dataset in services.datasets(user):
+        if dataset.population not in found:
+            try:
+                found[dataset.population] = services.quota(user, dataset.name)
+            except DaleniusError:
+                continue
+    return list(found.values())
+
+
+def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
+    """The builder's address of a request document."""
+    services = request.app.state.services
+    try:
+        state = from_request(document, services.dataset(dataset))
+    except DaleniusError:
+        return "/mine"
+    return f"/d/{quote(dataset)}/table?{urlencode(state.to_pairs())}"
+
+
+@router.get("/jobs/{job_id}")
+def progress(request: Request, job_id: str, user: CurrentUser) -> Response:
+    """How far a release is, in stages; a finished one leads on to its table."""
+    services = request.app.state.services
+    job: JobView = services.job(user, job_id)
+    layout = urlencode([(k, v) for k, v in request.query_params.multi_items() if k in PLACES])
+    if job.state == "done" and "hx-request" not in request.headers:
+        return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
+    quota = None
+    if job.state == "failed" and user.may_release:
+        quota = services.quota(user, job.dataset)
+    response = render(
+        request,
+        "job.html",
+        user,
+        job=job,
+        title=Wording(language_of(request), services).request_title(job.dataset, job.request),
+        stages=_stages(job),
+        layout_query=layout,
+        quota=quota,
+        edit_href=_builder(request, job.dataset, dict(job.request)),
+    )
+    if job.state == "done":
+        response.headers["HX-Redirect"] = f"/r/{quote(job.entry)}?{layout}"
+    return response
+
+
+def _stages(job: JobView) -> list[tuple[str, str]]:
+    """Each stage with whether it is done, under way or to come."""
+    words = job.stage.split()
+    now = next((i for i, name in enumerate(_STAGES) if words and words[0] == name), None)
+    if now is None:
+        now = 0 if job.state == "queued" or not job.stage else 3
+    return [(name, "done" if i < now else "now" if i == now else "later") for i, name in enumerate(_STAGES)]

@@ -1,0 +1,33 @@
+"""Puts pages and static files on the application."""
+
+import os
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from dalenius.server.pages import account, auditor, builder, custodian, home, mine, reading, released
+from dalenius.server.pages.page import HERE, environment
+
+
+class _Kept(StaticFiles):
+    """Static files may be kept for long: their addresses change with their content."""
+
+    def file_response(
+        self, full_path: Any, stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """A file with its cache header."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        is_named = b"v=" in scope.get("query_string", b"")
+        response.headers["Cache-Control"] = f"public, max-age={31_536_000 if is_named else 3_600}"
+        return response
+
+
+def mount(app: FastAPI) -> None:
+    """Add every page. Files of a release come first: their addresses look like the release's own with an ending."""
+    environment()
+    app.mount("/static", _Kept(directory=HERE / "static"), name="static")
+    for module in (reading, released, builder, home, mine, account, custodian, auditor):
+        app.include_router(module.router)

@@ -1,0 +1,267 @@
+"""What every page shares: language, templates, forms, and refusals shown as pages."""
+
+import hashlib
+from collections.abc import Callable, Coroutine
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+
+from dalenius.errors import DaleniusError, InternalError, RequestError
+from dalenius.server import logs, messages
+from dalenius.server.accounts import ANONYMOUS, User
+from dalenius.server.auth import check_form, csrf_token, identify
+from dalenius.server.errors import NotFound, NotSignedIn, places
+from dalenius.server.pages import numbers
+from dalenius.server.pages.wording import Wording
+
+HERE = Path(__file__).parent.parent
+LANGUAGE = "dalenius_language"
+FLASH = "dalenius_said"
+_MENU = (
+    ("datasets", "/", ("/d/",)),
+    ("tables", "/tables", ("/r/",)),
+    ("mine", "/mine", ("/jobs/",)),
+    ("ledger", "/ledger", ()),
+    ("custody", "/custodian", ("/custodian/",)),
+    ("explain", "/explain", ("/explain/",)),
+)
+
+
+@cache
+def environment() -> Environment:
+    """The templates; every value is escaped, and a name that a page forgot is an error."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["static"] = static
+    made.globals["language_name"] = lambda code: messages.translate(code, "language.name")
+    return made
+
+
+@cache
+def static(name: str) -> str:
+    """Address of a static file; it changes with the content, so that browsers may keep it."""
+    content = (HERE / "static" / name).read_bytes()
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def language_of(request: Request) -> str:
+    """The reader's language: chosen before, or the first that the browser asks for and we have."""
+    offered = [code for code in request.app.state.services.config.languages if code in messages.languages()]
+    chosen = request.cookies.get(LANGUAGE, "")
+    if chosen in offered:
+        return chosen
+    for part in request.headers.get("accept-language", "").split(",")[:20]:
+        code = part.split(";")[0].strip().lower().split("-")[0]
+        if code in offered:
+            return code
+    return offered[0] if offered else messages.DEFAULT
+
+
+def local(address: str) -> str:
+    """A path of this site, or the start page: never another site."""
+    is_local = address.startswith("/") and not address.startswith("//") and "\\" not in address
+    return address if is_local and address.isprintable() and len(address) < 8000 else "/"
+
+
+def here(request: Request) -> str:
+    """Path and query of this page."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def render(
+    request: Request,
+    template: str,
+    user: User,
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    **context: Any,
+) -> HTMLResponse:
+    """A page in the reader's language."""
+    language = language_of(request)
+    services = request.app.state.services
+    wording = Wording(language, services)
+    flash = _flash(request, wording)
+    text = (
+        environment()
+        .get_template(template)
+        .render(
+            {
+                "lang": language,
+                "languages": [c for c in services.config.languages if c in messages.languages()],
+                "site": services.config.title,
+                "user": user,
+                "here": here(request),
+                "here_path": request.url.path,
+                "menu": _menu(request, user),
+                "csrf_input": Markup('<input type="hidden" name="csrf" value="{}">').format(
+                    csrf_token(request)
+                ),
+                "flash": flash,
+                **wording.names(),
+                **context,
+            }
+        )
+    )
+    response = HTMLResponse(text, status, headers)
+    response.headers["Vary"] = "Cookie, Accept-Language, HX-Request"
+    if flash:
+        response.delete_cookie(FLASH, path="/")
+    return response
+
+
+def _menu(request: Request, user: User) -> list[dict[str, Any]]:
+    path = request.url.path
+    shown = []
+    for key, href, below in _MENU:
+        if (key == "mine" and user.is_anonymous) or (key == "ledger" and user.is_anonymous):
+            continue
+        if key == "custody" and not user.is_custodian:
+            continue
+        is_here = (
+            path == href
+            or path.startswith(below or ("\0",))
+            or (key == "ledger" and path.startswith("/ledger"))
+        )
+        shown.append({"key": key, "href": href, "is_here": is_here})
+    return shown
+
+
+def redirect(
+    request: Request, address: str, said: str = "", kind: str = "good", **values: object
+) -> RedirectResponse:
+    """Go on to another page, which says once what happened (a key of the messages)."""
+    response = RedirectResponse(local(address), 303)
+    if said:
+        text = "\n".join([kind, said, *(f"{k}={v}" for k, v in values.items())])
+        response.set_cookie(
+            FLASH,
+            quote(text[:600]),
+            max_age=60,
+            httponly=True,
+            samesite="lax",
+            secure=request.app.state.services.config.secure_cookies,
+        )
+    return response
+
+
+def _flash(request: Request, wording: Wording) -> dict[str, str] | None:
+    from urllib.parse import unquote
+
+    kind, *rest = unquote(request.cookies.get(FLASH, "")).split("\n")
+    if not rest or kind not in ("good", "care", "bad") or rest[0] not in messages.catalogue("en"):
+        return None
+    values = dict(pair.partition("=")[::2] for pair in rest[1:] if "=" in pair)
+    try:
+        return {"kind": kind, "text": messages.translate(wording.language, rest[0], **values)}
+    except (KeyError, ValueError, IndexError):
+        return None
+
+
+class Fields:
+    """Fields of a form that carried the right token."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self.pairs = pairs
+
+    def one(self, name: str, default: str = "") -> str:
+        """The first value of a field."""
+        return next((value for key, value in self.pairs if key == name), default)
+
+
+async def form_fields(request: Request) -> Fields:
+    """Read a form, and refuse one that another site or another session made."""
+    try:
+        form = await request.form(max_files=0, max_fields=5000)
+    except HTTPException:
+        raise RequestError("The form could not be read.") from None
+    pairs = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
+    fields = Fields(pairs)
+    check_form(request, fields.one("csrf"))
+    return fields
+
+
+Form = Annotated[Fields, Depends(form_fields)]
+
+
+class PageRoute(APIRoute):
+    """A route whose refusals are pages; who has not signed in is asked to."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the handler."""
+        handler = super().get_route_handler()
+
+        async def shown(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except NotSignedIn as error:
+                if request.method == "GET" and "authorization" not in request.headers:
+                    return RedirectResponse(f"/sign-in?next={quote(here(request))}", 303)
+                return refuse(request, error)
+            except DaleniusError as error:
+                return refuse(request, error)
+            except HTTPException:
+                raise
+            except Exception as error:
+                logs.event(
+                    "exception",
+                    40,
+                    request=request.state.request_id,
+                    kind=type(error).__name__,
+                    places=places(error),
+                )
+                return refuse(request, InternalError("Something went wrong on our side."))
+
+        return shown
+
+
+def refuse(request: Request, error: DaleniusError) -> HTMLResponse:
+    """A refusal as a page: what was refused, its code, and a way on."""
+    try:
+        user, _ = identify(request)
+    except DaleniusError:
+        user = ANONYMOUS
+    language = language_of(request)
+    key = "refused"
+    if isinstance(error, NotFound):
+        key = "not_found"
+    elif error.http_status == 429:
+        key = "slow_down"
+    elif error.http_status >= 500:
+        key = "ours"
+    elif error.exit_code == 3:
+        key = "budget"
+    elif error.http_status in (401, 403):
+        key = "forbidden"
+    headers = {}
+    if "retry_after" in error.detail:
+        headers["Retry-After"] = str(error.detail["retry_after"])
+    return render(
+        request,
+        "error.html",
+        user,
+        status=error.http_status,
+        headers=headers,
+        heading=messages.translate(language, f"error.{key}"),
+        message=error.message,
+        http_status=error.http_status,
+        advice=messages.translate(language, "error.budget_advice") if key == "budget" else "",
+        code=error.code,
+        request_id=request.state.request_id if error.http_status >= 500 else "",
+    )
+
+
+__all__ = ["Form", "PageRoute", "here", "language_of", "local", "numbers", "redirect", "render"]

@@ -1,0 +1,176 @@
+"""Sections of a released table that answer a question: test of independence, comparison of cells, and its files."""
+
+from threading import BoundedSemaphore
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dalenius.core.estimate import TestResult
+from dalenius.core.release import Release
+from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.server.auth import CurrentUser
+from dalenius.server.errors import NotFound
+from dalenius.server.pages.comparison import difference_margin
+from dalenius.server.pages.page import PageRoute
+from dalenius.server.pages.released import Shown
+from dalenius.server.pages.state import read_pairs
+from dalenius.server.views import Download
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_MOST_TESTED = 2_000
+_MOST_LISTED = 500
+_REPLICATES = 499
+# A simulation holds a grid as wide as the largest count, so that a page simulates moderate counts only.
+_LARGEST_SIMULATED = 20_000
+_MOST_SIMULATED = 200
+# With the noise in its denominators the statistic is close to chi-square if no fitted count is small.
+_SMALLEST_FITTED = 30.0
+_AT_ONCE = BoundedSemaphore(2)
+
+
+@router.get("/r/{entry}/independence")
+def independence(request: Request, entry: str, user: CurrentUser) -> Response:
+    """Test whether variables of the table are related; free, on released numbers."""
+    shown = Shown.find(request, entry, user)
+    names = [axis.name for axis in shown.axes]
+    picked = [name for name in request.query_params.getlist("axis") if name in names]
+    chosen = picked or names[:2]
+    result, error = None, ""
+    if request.query_params.get("run") == "1" and len(names) > 1:
+        result, error = _test(shown, chosen)
+    return shown.answer(
+        "release/independence.html",
+        "independence",
+        axes=shown.axes,
+        chosen=chosen,
+        result=result,
+        error=error,
+        **_verdict(shown, result),
+    )
+
+
+def _test(shown: Shown, chosen: list[str]) -> tuple[TestResult | None, str]:
+    """Simulate where the counts are small enough for a page; large counts are tested against the chi-square law."""
+    if shown.release.table.space.size > _MOST_TESTED:
+        return None, shown.wording.t("independence.too_large")
+    try:
+        with _AT_ONCE:
+            return _tested(shown.release, chosen), ""
+    except DaleniusError as refused:
+        return None, shown.wording.t("independence.failed", reason=refused.message)
+
+
+def _tested(release: Release, chosen: list[str]) -> TestResult:
+    from dalenius.inference.independence import independence as test
+
+    values = release.margin(*chosen).values
+    if float(values.max()) <= _LARGEST_SIMULATED and values.size <= _MOST_SIMULATED:
+        return test(release, *chosen, replicates=_REPLICATES)
+    try:
+        return test(release, *chosen, method="asymptotic", replicates=0)
+    except ParameterError:
+        found = test(release, *chosen, method="chi-square", replicates=0)
+    fitted = np.asarray(found.details.get("fitted", values))
+    if float(fitted[fitted > 0].min()) < _SMALLEST_FITTED:
+        raise Unsupported("It has very large and very small numbers together; use the command line.")
+    return found
+
+
+def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
+    if result is None:
+        return {"verdict": "", "verdict_text": "", "p_text": ""}
+    least = 1 / (_REPLICATES + 1)
+    p = (
+        f"≤ {shown.wording.num(least, 3)}"
+        if result.p_value <= least * 1.001
+        else shown.wording.num(result.p_value, 3)
+    )
+    key = "related" if result.p_value < 0.05 else "not_related"
+    return {
+        "verdict": shown.wording.t(f"independence.{key}"),
+        "verdict_text": shown.wording.t(f"independence.{key}_text", p=p),
+        "p_text": p,
+    }
+
+
+@router.get("/r/{entry}/compare")
+def compare(request: Request, entry: str, user: CurrentUser, a: str = "", b: str = "") -> Response:
+    """Whether two cells differ by more than their noise."""
+    shown = Shown.find(request, entry, user)
+    cells = _cells(shown)
+    known = {index for index, _, _ in cells}
+    first, second = (int(x) if x.isdecimal() and len(x) < 9 and int(x) in known else None for x in (a, b))
+    outcome = None
+    if first is not None and second is not None:
+        outcome = _compared(shown, first, second)
+    listed = sorted(known)
+    picked = {
+        "a": first if first is not None else (listed[0] if listed else None),
+        "b": second if second is not None else (listed[1] if len(listed) > 1 else None),
+    }
+    return shown.answer("release/compare.html", "compare", cells=cells, picked=picked, outcome=outcome)
+
+
+def _cells(shown: Shown) -> list[tuple[int, str, str]]:
+    if not shown.release.tables or shown.release.table.space.size > _MOST_LISTED:
+        return []
+    table = shown.release.table
+    structural = set(table.space.structural_indices)
+    return [
+        (index, " · ".join(labels), shown.wording.num(float(table.values[index])))
+        for index, labels in enumerate(table.space.labels())
+        if index not in structural
+    ]
+
+
+def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
+    wording, table = shown.wording, shown.release.table
+    if first == second:
+        return {
+            "verdict": wording.t("compare.same"),
+            "difference": "–",
+            "margin": "–",
+            "interval": "–",
+            "text": "",
+        }
+    difference = float(table.values[first] - table.values[second])
+    margin = difference_margin(shown.release, table, first, second)
+    key = "yes" if abs(difference) > margin else "no"
+    return {
+        "verdict": wording.t(f"compare.{key}"),
+        "difference": wording.num(difference),
+        "margin": wording.num(margin),
+        "interval": wording.t(
+            "release.to_read", low=wording.num(difference - margin), high=wording.num(difference + margin)
+        ),
+        "text": wording.t(f"compare.{key}_text"),
+    }
+
+
+@router.get("/r/{entry}.{format}")
+def download(request: Request, entry: str, format: str, user: CurrentUser) -> Response:
+    """A released table as a file."""
+    return _send(request, request.app.state.services.download(user, entry, format))
+
+
+@router.get("/d/{name}/list.{format}")
+def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
+    """A table of the ready list as a file."""
+    services = request.app.state.services
+    state = read_pairs(request.query_params.multi_items(), services.dataset(name))
+    release = services.list_answer(user, name, state.to_request(name))
+    if release is None:
+        raise NotFound("The ready list of this data set does not hold this table.")
+    return _send(request, services.download_of(release, format))
+
+
+def _send(request: Request, file: Download) -> Response:
+    headers = {"ETag": file.etag, "Content-Disposition": f'attachment; filename="{file.filename}"'}
+    if file.is_public:
+        headers["Cache-Control"] = "private, max-age=60"
+    if request.headers.get("if-none-match") == file.etag:
+        return Response(status_code=304, headers=headers)
+    return Response(file.content, 200, headers, file.media_type)

@@ -1,0 +1,70 @@
+"""A released table's canonical request, written again as a request document that asks for the same cells."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dalenius.core.exact import plain
+from dalenius.core.release import Release
+
+_PLACES = ("rows", "columns", "wafers")
+
+
+def request_of(
+    release: Release, layout: Mapping[str, Sequence[str]], steps: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The request document. `layout` says which variables stand where; the others join the rows.
+
+    `steps` holds the declared step of numeric variables, in which canonical requests count.
+    """
+    described = release.provenance.request
+    axes = {str(axis["variable"]): axis for axis in described.get("axes", ())}
+    placed: dict[str, list[str]] = {place: [] for place in _PLACES}
+    for place in _PLACES:
+        for name in layout.get(place, ()):
+            variable = next((v for v in axes if name == v or name.startswith(f"{v}.")), None)
+            if variable is not None and all(variable not in names for names in placed.values()):
+                placed[place].append(variable)
+    used = {name for names in placed.values() for name in names}
+    rest = [name for name in axes if name not in used]
+    if rest and not placed["columns"] and (placed["rows"] or len(rest) > 1):
+        placed["columns"] = [rest.pop()]
+    placed["rows"] += rest
+    scale = {name: Fraction(step) for name, step in (steps or {}).items()}
+    table: dict[str, Any] = {
+        place: [_item(axes[name], scale.get(name, Fraction(1))) for name in names]
+        for place, names in placed.items()
+        if names
+    }
+    where = {
+        c["variable"]: _condition(c, scale.get(c["variable"], Fraction(1)))
+        for c in described.get("where", ())
+    }
+    if where:
+        table["where"] = where
+    if described.get("of"):
+        table |= {"measure": described["measure"], "of": described["of"]}
+    if described.get("margins"):
+        table["margins"] = "all"
+    privacy = dict(described.get("privacy", {}))
+    for key in ("mechanism", "strategy"):
+        if described.get(key):
+            privacy[key] = described[key]
+    return {"dataset": described.get("dataset", ""), "table": table, "privacy": privacy}
+
+
+def _item(axis: Mapping[str, Any], step: Fraction) -> str | dict[str, Any]:
+    name = str(axis["variable"])
+    if "cuts" in axis:
+        return {"variable": name, "cuts": [plain(cut * step) for cut in axis["cuts"]]}
+    cells = axis.get("cells", ())
+    if all(len(cell) == 2 and cell[0] == cell[1] for cell in cells):
+        return {"variable": name, "categories": [cell[0] for cell in cells]}
+    return {"variable": name, "groups": {cell[0]: list(cell[1:]) for cell in cells}}
+
+
+def _condition(condition: Mapping[str, Any], step: Fraction) -> Any:
+    if "categories" in condition:
+        return list(condition["categories"])
+    ends = {"at_least": condition.get("low"), "at_most": condition.get("high")}
+    return {key: plain(end * step) for key, end in ends.items() if end is not None}

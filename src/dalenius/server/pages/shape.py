@@ -1,0 +1,96 @@
+"""The empty table of a builder's state: headings and stub, before anything is released."""
+
+from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
+
+from dalenius.server.pages.state import AxisChoice, TableState
+from dalenius.server.pages.wording import Wording
+from dalenius.server.views import DatasetView
+
+_MOST_LINES, _MOST_COLUMNS = 14, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Headings, stub and number of cells."""
+
+    heads: tuple[tuple[tuple[str, int], ...], ...]
+    lines: tuple[tuple[tuple[str, int], ...], ...]
+    stub: int
+    columns: int
+    more_columns: int
+    more_lines: int
+    wafers: tuple[str, ...]
+    sheets: int
+    cells: int
+
+
+def labels_of(choice: AxisChoice, dataset: DatasetView) -> tuple[str, ...]:
+    """Labels of an axis, as the request will have them."""
+    variable = dataset.variable(choice.variable)
+    if variable is None:
+        return ()
+    if choice.cuts:
+        return tuple(f"{a} – {b}" for a, b in zip(choice.cuts, choice.cuts[1:], strict=False))
+    if choice.level == "*" and choice.groups:
+        return tuple(name for name, _ in choice.groups)
+    for level in variable.levels:
+        if level.name == choice.level:
+            return level.groups
+    return choice.picks or variable.categories
+
+
+def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape | None:
+    """The shape of a state; nothing while no variable is placed."""
+    if state.is_empty:
+        return None
+    rows = [labels_of(c, dataset) for c in state.rows]
+    columns = [labels_of(c, dataset) for c in state.columns]
+    sheets = prod(len(labels_of(c, dataset)) for c in state.wafers)
+    all_columns, all_lines = prod(map(len, columns)), prod(map(len, rows))
+    shown = min(all_columns, _MOST_COLUMNS)
+    return Shape(
+        heads=_heads(columns, shown),
+        lines=_lines(rows) if rows else (((wording.t("builder.whole"), 1),),),
+        stub=max(len(rows), 1),
+        columns=shown,
+        more_columns=all_columns - shown,
+        more_lines=max(all_lines - _MOST_LINES, 0),
+        wafers=tuple(wording.label(dataset, c.variable) for c in state.wafers),
+        sheets=sheets,
+        cells=all_columns * all_lines * sheets,
+    )
+
+
+def _heads(axes: list[tuple[str, ...]], most: int) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """Column headings, cut after `most` columns."""
+    found = []
+    repeat, below = 1, prod(map(len, axes))
+    for labels in axes:
+        below //= max(len(labels), 1)
+        head = []
+        for number, label in enumerate(label for _ in range(repeat) for label in labels):
+            room = most - number * below
+            if room <= 0:
+                break
+            head.append((label, min(below, room)))
+        found.append(tuple(head))
+        repeat *= len(labels)
+    return tuple(found)
+
+
+def _lines(axes: list[tuple[str, ...]]) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """The stub, cut after a few lines; a label spans the lines below that share it."""
+    spans = [prod(len(labels) for labels in axes[i + 1 :]) for i in range(len(axes))]
+    total = min(prod(map(len, axes)), _MOST_LINES)
+    lines = []
+    for number, labels in enumerate(islice(product(*axes), total)):
+        lines.append(
+            tuple(
+                (label, min(span, total - number))
+                for label, span in zip(labels, spans, strict=True)
+                if number % span == 0
+            )
+        )
+    return tuple(lines)

@@ -1,0 +1,197 @@
+"""Sentences and names for readers: titles of tables, amounts, methods, promises."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import exp, log, sqrt
+from typing import Any
+
+from dalenius.core.release import Provenance
+from dalenius.errors import DaleniusError
+from dalenius.server import messages
+from dalenius.server.pages import numbers
+from dalenius.server.pages.state import AxisChoice, TableState
+from dalenius.server.views import DatasetView, Preview, ReleaseView
+
+_CROSS = " × "
+
+
+class Wording:
+    """Speaks one language about the data sets of one server."""
+
+    def __init__(self, language: str, services: Any) -> None:
+        self.language = language
+        self._services = services
+
+    def t(self, key: str, /, **values: object) -> str:
+        """An interface string."""
+        return messages.translate(self.language, key, **values)
+
+    def names(self) -> dict[str, Any]:
+        """Everything that templates call."""
+        return {
+            "t": self.t,
+            "num": self.num,
+            "amt": self.amount,
+            "when": self.when,
+            "share": share,
+            "budget_text": self.budget,
+            "cost_text": self.cost,
+            "release_title": self.release_title,
+            "dataset_title": self.dataset_title,
+            "mechanism_name": plain_name,
+            "strategy_name": plain_name,
+            "definition_name": self.definition,
+        }
+
+    def num(self, value: object, digits: int | None = None) -> str:
+        """A number."""
+        return numbers.number(value, self.language, digits)
+
+    def amount(self, value: object) -> str:
+        """A privacy amount."""
+        return numbers.amount(value, self.language)
+
+    def when(self, value: object) -> str:
+        """A time."""
+        return numbers.moment(value, self.language)
+
+    # -- amounts ---------------------------------------------------------------------------------------------------
+
+    def budget(self, budget: Mapping[str, Any]) -> str:
+        """What a release spent under its own definition: ε = 0.5, or ε and δ, or ρ."""
+        signs = (("epsilon", "ε"), ("delta", "δ"), ("rho", "ρ"))
+        return ", ".join(f"{sign} = {self.amount(budget[key])}" for key, sign in signs if budget.get(key))
+
+    def cost(self, preview: Preview) -> str:
+        """What a release would spend."""
+        return self.budget(preview.budget)
+
+    def definition(self, name: str) -> str:
+        """A definition's name; one that has no translation keeps its own."""
+        text = self.t(f"definition.{name}")
+        return plain_name(name) if text == f"definition.{name}" else text
+
+    # -- tables ----------------------------------------------------------------------------------------------------
+
+    def dataset_title(self, name: str) -> str:
+        """A data set's title; its name if it is no longer served."""
+        dataset = self._dataset(name)
+        return (dataset.title or dataset.name) if dataset else name
+
+    def _dataset(self, name: str) -> DatasetView | None:
+        try:
+            found: DatasetView = self._services.dataset(name)
+            return found
+        except DaleniusError:
+            return None
+
+    def label(self, dataset: DatasetView | None, variable: str) -> str:
+        """A variable's label."""
+        found = dataset.variable(variable) if dataset else None
+        return (found.label or found.name) if found else variable
+
+    def measure(self, dataset: DatasetView | None, measure: str, of: str | None) -> str:
+        """What a cell shows."""
+        return self.t(f"measure.{measure}", of=self.label(dataset, of)) if of else self.t("measure.count")
+
+    def title(self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str]) -> str:
+        """A table in a few words."""
+        what = self.measure(dataset, measure, of)
+        names = _CROSS.join(self.label(dataset, name) for name in variables)
+        return self.t("builder.by", measure=what, names=names) if names else what
+
+    def release_title(self, view: ReleaseView) -> str:
+        """The title of a released table in a list."""
+        of = view.request.get("of")
+        return self.title(
+            self._dataset(view.dataset), view.measure, str(of) if of else None, list(view.variables)
+        )
+
+    def request_title(self, dataset: str, request: Mapping[str, Any]) -> str:
+        """The title of a request document."""
+        if request.get("title"):
+            return str(request["title"])
+        table = request.get("table", {})
+        items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
+        names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
+        return self.title(self._dataset(dataset), str(table.get("measure", "count")), table.get("of"), names)
+
+    def state_title(self, dataset: DatasetView, state: TableState) -> str:
+        """The title of a table being built."""
+        if state.title:
+            return state.title
+        if state.is_empty:
+            return self.t("builder.new")
+        return self.title(dataset, state.measure, state.of or None, [c.variable for c in state.choices])
+
+    def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
+        """How much of a variable stands on an axis."""
+        if choice.cuts:
+            return ", ".join(choice.cuts)
+        if choice.level and choice.level != "*":
+            return choice.level
+        if choice.level == "*":
+            return self.t("builder.groups_n", n=len(choice.groups))
+        variable = dataset.variable(choice.variable)
+        everything = len(variable.categories) if variable else 0
+        if choice.picks:
+            return self.t("builder.some", k=len(choice.picks), n=everything)
+        return self.t("builder.all", n=everything)
+
+    def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
+        """Conditions in words."""
+        found = [f"{self.label(dataset, name)}: {', '.join(labels)}" for name, labels in state.where.items()]
+        for name, (low, high) in state.ranges.items():
+            found.append(f"{self.label(dataset, name)}: {low or '…'} – {high or '…'}")
+        return found
+
+    # -- promises --------------------------------------------------------------------------------------------------
+
+    def unit(self, dataset: DatasetView | None, neighbours: Mapping[str, Any]) -> str:
+        """Whom the promise protects."""
+        unit, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
+        if neighbours.get("relation") == "replace":
+            return self.t("dataset.unit_replace", unit=unit)
+        return (
+            self.t("dataset.unit_row")
+            if unit == "row"
+            else self.t("dataset.unit_person", unit=unit, rows=rows)
+        )
+
+    def promise(self, provenance: Provenance) -> str:
+        """The guarantee of one release in one sentence."""
+        budget = provenance.budget
+        unit = str(provenance.neighbours.get("unit", "row"))
+        if budget.get("epsilon"):
+            epsilon = Fraction(str(budget["epsilon"]))
+            delta = f", δ = {self.amount(budget['delta'])}" if budget.get("delta") else ""
+            factor = self.num(exp(min(float(epsilon), 600.0)), 2)
+            return self.t(
+                "release.promise_epsilon", factor=factor, unit=unit, epsilon=self.amount(epsilon), delta=delta
+            )
+        if budget.get("rho"):
+            epsilon_text = self.amount(concentrated_epsilon(Fraction(str(budget["rho"]))))
+            return self.t(
+                "release.promise_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text
+            )
+        return provenance.guarantee
+
+
+def concentrated_epsilon(rho: Fraction, delta: float = 1e-6) -> float:
+    """The usual upper bound on epsilon at delta for rho-zCDP, for readers: rho + 2 sqrt(rho log(1/delta)).
+
+    >>> round(concentrated_epsilon(Fraction(1, 2)), 3)
+    5.756
+    """
+    return float(rho) + 2 * sqrt(float(rho) * log(1 / delta))
+
+
+def plain_name(name: str) -> str:
+    """A registered name as words."""
+    return str(name).replace("_", " ")
+
+
+def share(part: object, whole: object) -> str:
+    """Part of a whole for a meter, between 0 and 1."""
+    total = Fraction(str(whole))
+    return f"{min(max(float(Fraction(str(part)) / total), 0.0), 1.0):.4f}" if total else "0"
