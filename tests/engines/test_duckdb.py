@@ -176,6 +176,20 @@ def test_a_csv_row_with_an_undeclared_text_is_not_lost(tmp_path: Path) -> None:
     assert rows == [(-1, 0, dropped), (0, -1, 1), (0, 0, dropped)]
 
 
+def test_the_custodian_learns_of_skipped_csv_lines(tmp_path: Path) -> None:
+    domain = load_dataset(
+        {"dataset": {"name": "d", "population": "p"}, "variables": {"x": {"categories": ["1"]}}}
+    ).domain()
+    path = tmp_path / "data.csv"
+    for content, skipped in (
+        ("x,y\n1,2\n1,2\n", 0),
+        ("x,y\n1,2\n1,2,3\n1,2\n", 1),
+        ('x,y\n1,2\n"1,2\n1,2\n', 1),
+    ):
+        path.write_text(content)
+        assert DuckDBSource(domain, path).judge()["rows_skipped"] == skipped
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

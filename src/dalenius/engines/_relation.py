@@ -17,7 +17,25 @@ class Relation:
     sql: str
     files: tuple[Path, ...] = ()
     frame: Any = None
-    is_csv: bool = False
+    delimiter: str = ""
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the files are text."""
+        return bool(self.delimiter)
+
+    def records(self) -> int | None:
+        """Records of CSV files by an independent count; None for other data.
+
+        The reader skips records with too many fields and whatever follows a quotation mark that is never closed.
+        """
+        if not self.is_csv:
+            return None
+        total = 0
+        for path in self.files:
+            with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+                total += sum(1 for record in csv.reader(stream, delimiter=self.delimiter) if record) - 1
+        return total
 
 
 def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> Relation:
@@ -37,7 +55,8 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
     if suffix in (".duckdb", ".db"):
         connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
         return Relation(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
-    return Relation(_csv(files, names, "\t" if suffix == ".tsv" else delimiter), files, is_csv=True)
+    delimiter = "\t" if suffix == ".tsv" else delimiter
+    return Relation(_csv(files, names, delimiter), files, delimiter=delimiter)
 
 
 def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:

@@ -6,6 +6,7 @@ column types, never on the content. Where persons have several rows, the rows th
 memory as codes. Nothing is spilled to disk.
 """
 
+import csv
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -143,8 +144,13 @@ class DuckDBSource:
         kept = total
         if self.domain.unit_id is not None:
             kept = len(next(iter(self._bounded().values())))
+        try:
+            records = self._relation.records()
+        except csv.Error:
+            raise DocumentError("A field of the CSV file is longer than can be a value.") from None
         return {
             "rows": total,
+            "rows_skipped": 0 if records is None else max(0, records - total),
             "rows_kept": kept,
             "rows_without_unit": self._without,
             "rows_over_max": self._over,

@@ -110,6 +110,7 @@ class MemorySource:
         zeros = sum(self._in_structural_zero(row) for row in self._coded)
         return {
             "rows": self._rows,
+            "rows_skipped": 0,
             "rows_kept": len(self._coded),
             "rows_without_unit": self._without,
             "rows_over_max": self._over,
