@@ -81,7 +81,7 @@ def test_family_and_refusals():
 @pytest.mark.statistical
 @pytest.mark.parametrize("rate", [F(1), F(1, 5)])
 def test_agrees_with_an_independent_sampler(rate):
-    """OpenDP's sampler draws from the same law: chi-square on both samples, rejected at 1e-6."""
+    """OpenDP's sampler draws from the same law: chi-square on both samples. Its stream is not recorded, so it is rejected only at 1e-9."""
     import opendp.prelude as dp
     from scipy.stats import chi2_contingency
 
