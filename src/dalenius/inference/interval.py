@@ -8,7 +8,7 @@ Guarantee
     P(|noise| > q) <= 1 - confidence; the interval is cut at zero, which loses no coverage.
     Parameter, exact: the family x = Poisson(mu) + noise is stochastically increasing in mu, so that inverting two
     one-sided tests covers at least `confidence` for every mu. Mid-p: half of the probability of the observed value
-    counts as more extreme; shorter, approximate (coverage 0.93 and more, near nominal on average).
+    counts as more extreme; shorter, approximate (95 % on average, 0.925 at the worst mean: verify/inference_coverage.py).
 Requires
     Noise that is independent of the count (an additive law), or a kernel that is increasing in the count.
 References
@@ -18,7 +18,7 @@ References
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import bdtr, gammaincc
+from scipy.special import bdtr, gammaincc, ndtri
 
 from dalenius.core.estimate import Interval, Kind
 from dalenius.core.law import Additive, FloatArray, IntArray
@@ -156,22 +156,44 @@ def _invert(
     high: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest parameter that neither one-sided test rejects; the lower tail falls as it grows."""
-    upper = _bisect(lambda p: tails(p)[0] > tail, low, high)
-    lower = _bisect(lambda p: tails(p)[1] < tail, low, high, is_lower=True)
+    # On the normal scale tails are nearly linear in the parameter, and false position needs few steps.
+    upper = _last_positive(lambda p: _score(tails(p)[0]) - ndtri(tail), low, high)[1]
+    lower = _last_positive(lambda p: ndtri(tail) - _score(tails(p)[1]), low, high)[0]
     return lower, np.maximum(upper, lower)
 
 
-def _bisect(
-    holds: Callable[[FloatArray], np.ndarray], low: FloatArray, high: FloatArray, *, is_lower: bool = False
-) -> FloatArray:
-    """Where `holds` turns from true to false; rounded so that the interval is never too short."""
-    low, high = low.copy(), high.copy()
-    at_start = holds(low)
-    for _ in range(70):
-        middle = (low + high) / 2
-        inside = holds(middle)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        if np.all(high - low <= 1e-9 * (1 + high)):
+def _score(probability: FloatArray) -> FloatArray:
+    return np.asarray(ndtri(np.clip(probability, 1e-290, 1 - 1e-15)))
+
+
+def _last_positive(
+    excess: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """A tight bracket around the point where a decreasing function leaves the positive side; zero if it never is there.
+
+    Chandrupatla's method, which is bisection wherever inverse quadratic interpolation is not trustworthy.
+    """
+    a, b = low.copy(), high.copy()
+    at_a, at_b = excess(a), excess(b)
+    never = at_a <= 0
+    c, at_c = a.copy(), at_a.copy()
+    share = np.full(len(a), 0.5)
+    for _ in range(100):
+        x = a + share * (b - a)
+        here = excess(x)
+        same = (here > 0) == (at_a > 0)
+        c, at_c = np.where(same, a, b), np.where(same, at_a, at_b)
+        b, at_b = np.where(same, b, a), np.where(same, at_b, at_a)
+        a, at_a = x, here
+        width = np.maximum(np.abs(b - a), 1e-300)
+        # Half of the allowed width, so that the next step may land on the far side and close the bracket.
+        least = np.minimum(0.5e-9 * (1 + np.abs(a)) / width, 0.5)
+        if np.all((width <= 1e-9 * (1 + np.abs(a))) | never):
             break
-    end = low if is_lower else high
-    return np.where(at_start, end, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            xi, ratio = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+            smooth = (ratio**2 < xi) & ((1 - ratio) ** 2 < 1 - xi)
+            guess = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+            guess += (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+        share = np.clip(np.where(smooth & np.isfinite(guess), guess, 0.5), least, 1 - least)
+    return np.where(never, 0.0, np.minimum(a, b)), np.where(never, 0.0, np.maximum(a, b))

@@ -1,0 +1,103 @@
+"""Intervals for one count: published vectors, exact coverage by summation, edges."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import beta, chi2
+
+from dalenius.core.estimate import Kind
+from dalenius.errors import ParameterError
+from dalenius.inference.interval import (
+    binomial_interval,
+    count_interval,
+    poisson_interval,
+    poisson_limits,
+    simultaneous_confidence,
+)
+from dalenius.inference.noise import Noise
+
+
+@pytest.mark.parametrize(
+    ("value", "epsilon", "lower", "upper"),
+    [
+        (5, "1", 0.965113, 12.459250),
+        (5, "0.5", 0.0, 14.464269),
+        (0, "1", 0.0, 5.340149),
+        (100, "0.1", 66.136508, 137.058211),
+    ],
+)
+def test_poisson_vectors(laplace, value, epsilon, lower, upper) -> None:
+    found = poisson_interval(value, laplace(epsilon))
+    assert (found.lower, found.upper) == pytest.approx((lower, upper), abs=2e-6)
+    assert found.kind is Kind.NOISE_AND_SAMPLING
+
+
+def test_binomial_vectors(laplace) -> None:
+    found = binomial_interval(40, 80, laplace("0.5"))
+    assert (found.lower, found.upper) == pytest.approx((0.366286, 0.633714), abs=2e-6)
+    plain = binomial_interval(40, 80, Noise.none())
+    assert (plain.lower, plain.upper) == pytest.approx((beta.ppf(0.025, 40, 41), beta.ppf(0.975, 41, 40)), abs=1e-7)
+    assert binomial_interval(90, 80, laplace("0.5")).upper == 1.0
+    assert binomial_interval(-4, 80, laplace("0.5")).lower == 0.0
+
+
+def test_without_noise_it_is_garwood() -> None:
+    low, high = poisson_limits([0, 3, 50], Noise.none())
+    assert low[1:] == pytest.approx(chi2.ppf(0.025, [6, 100]) / 2, rel=1e-7)
+    assert high == pytest.approx(chi2.ppf(0.975, [2, 8, 102]) / 2, rel=1e-7)
+    assert low[0] == 0
+
+
+def test_count_interval_is_cut_at_zero_and_flags_the_impossible(laplace) -> None:
+    found = count_interval(1, laplace("1"))
+    assert (found.lower, found.upper, found.kind) == (0, 4, Kind.NOISE)
+    flagged = count_interval(-9, laplace("1"))
+    assert (flagged.lower, flagged.upper) == (0, 0)
+    assert "nearest count" in flagged.method
+    signed = count_interval(-9, laplace("1"), is_signed=True)
+    assert (signed.lower, signed.upper) == (-12, -6)
+
+
+def test_simultaneous_level_is_exact_for_independent_cells(laplace) -> None:
+    noise = Noise.of(laplace("0.5"))
+    q = noise.half_width(simultaneous_confidence(0.95, 50))
+    inside = 1 - float(noise.upper_tail(q + 1) + noise.cdf(-q - 1))
+    assert inside**50 >= 0.95 > (1 - float(noise.upper_tail(q) + noise.cdf(-q))) ** 50
+
+
+def coverage(noise: Noise, mean: float, limits: tuple[np.ndarray, np.ndarray]) -> float:
+    a = np.arange(0, int(mean + 9 * np.sqrt(mean) + 40))
+    log = a * np.log(mean) - mean - gammaln(a + 1.0) if mean else np.where(a == 0, 0.0, -np.inf)
+    pmf = np.convolve(np.exp(log), noise.pmf)
+    low, high = (end[: len(pmf)] for end in limits)
+    return float(pmf @ ((low <= mean) & (mean <= high)))
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "1", "2"])
+def test_coverage_by_summation(laplace, epsilon) -> None:
+    """The full grid is verify/inference_coverage.py."""
+    noise = Noise.of(laplace(epsilon))
+    values = np.arange(noise.first, noise.last + 260)
+    exact, middle = (poisson_limits(values, noise, method=m) for m in ("exact", "mid-p"))
+    means = [0, 0.3, 1, 2, 3.6, 5, 8, 12, 20, 35, 60, 100]
+    assert min(coverage(noise, m, exact) for m in means) >= 0.95
+    found = [coverage(noise, m, middle) for m in means]
+    assert min(found) >= 0.925
+    assert 0.94 <= np.mean(found) <= 0.975
+
+
+def test_mid_p_lies_inside(laplace) -> None:
+    exact, middle = (poisson_interval(20, laplace("1"), method=m) for m in ("exact", "mid-p"))
+    assert exact.lower < middle.lower < middle.upper < exact.upper
+    assert poisson_interval(20, laplace("1"), exposure=10).upper == pytest.approx(exact.upper / 10)
+
+
+def test_refusals(laplace) -> None:
+    with pytest.raises(ParameterError):
+        poisson_interval(3, laplace("1"), confidence=1.5)
+    with pytest.raises(ParameterError):
+        poisson_interval(3, laplace("1"), method="wald")
+    with pytest.raises(ParameterError):
+        poisson_interval(3, laplace("1"), exposure=0)
+    with pytest.raises(ParameterError):
+        binomial_interval(3, 0, laplace("1"))
