@@ -35,6 +35,13 @@ KeysPath = Annotated[Path | None, typer.Option("--keys", help="Private folder of
 Population = Annotated[
     str | None, typer.Option("--population", help="Whose account; needed if there are several.")
 ]
+_PURSES = {
+    "total": "whole budget",
+    "others": "besides official tables",
+    "analyst": "analyst",
+    "variable": "variable",
+    "wave": "version",
+}
 By = Annotated[str, typer.Option("--by", help="Who declares this; written to the ledger.")]
 Page = Annotated[str, typer.Option("--page", help="master, or data-dependent.")]
 
@@ -91,6 +98,7 @@ def show(
 
 
 def _print_statement(statement: "Statement", reading: "Reading | None", last: int) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
@@ -101,9 +109,9 @@ def _print_statement(statement: "Statement", reading: "Reading | None", last: in
     out.print(
         f"[bold]Statement of {escape(statement.population)}[/]{escape(who)}   [dim]{statement.relation}[/]"
     )
-    grid = Table(header_style="bold")
+    grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for column in ("when", "who", "what", "definition", "status"):
-        grid.add_column(column)
+        grid.add_column(column, no_wrap=column == "when", overflow="fold")
     for column in ("rho", "delta", "left (rho)"):
         grid.add_column(column, justify="right", no_wrap=True)
     lines = statement.lines[-last:] if last else statement.lines
@@ -111,7 +119,7 @@ def _print_statement(statement: "Statement", reading: "Reading | None", last: in
         sign = "+" if line.kind == "grant" else ""
         page = " *" if line.page != "master" else ""
         grid.add_row(
-            line.at[:16].replace("T", " "),
+            line.at[:10],
             escape(line.by),
             escape(line.what) + page,
             line.definition,
@@ -131,12 +139,13 @@ def _print_statement(statement: "Statement", reading: "Reading | None", last: in
 
 
 def _print_balances(statement: "Statement") -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
     from dalenius.cli.output import console
 
-    grid = Table(header_style="bold", title="Balances", title_justify="left")
+    grid = Table(header_style="bold", title="Balances", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column("purse")
     for column in ("limit", "spent", "left", "epsilon", "charges"):
         grid.add_column(column, justify="right", no_wrap=True)
@@ -144,7 +153,7 @@ def _print_balances(statement: "Statement") -> None:
         limit, left = balance["limit"], balance["left"]
         page = "" if balance["page"] == "master" else " *"
         grid.add_row(
-            escape(f"{balance['kind']} {balance['name']}".strip()) + page,
+            escape(f"{_PURSES[balance['kind']]} {balance['name']}".strip()) + page,
             _short(limit["rho"]) if limit else "–",
             _short(balance["spent"]["rho"]),
             _short(left["rho"]) if left else "–",

@@ -118,7 +118,7 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
         analyst=analyst,
         relation=str(account.relation),
         lines=tuple(lines),
-        balances=tuple(p.to_dict() for p in seen if p.is_limited or p.charges),
+        balances=tuple(p.to_dict() for p in seen if p.charges or (p.is_limited and p.limit_rho)),
         warnings=account.warnings if analyst is None or _has_own_page(seen) else (),
     )
 

@@ -1,0 +1,164 @@
+"""Group commit: threads share transactions, one bad request harms nobody, any isolation level will do."""
+
+import threading
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dalenius.errors import BudgetExhausted, InternalError, ParameterError
+from dalenius.ledger import Ledger
+from dalenius.ledger.draft import Draft
+from dalenius.ledger.reserve import Reserve
+from dalenius.ledger.store import Raced, apply, load, read_head
+
+
+def run_together(ledger, charge, count, rho="1/1000"):
+    """So many threads at once; how many were paid."""
+    paid, barrier = [], threading.Barrier(count)
+
+    def work(number):
+        barrier.wait()
+        with suppress(BudgetExhausted):
+            paid.append(ledger.commit(ledger.reserve(charge(f"k{number}", rho=rho)), b"x").entry)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return paid
+
+
+def test_waiting_requests_share_a_transaction_and_a_segment(opener, charge, tmp_path):
+    ledger = opener()
+    ledger.register("people", "census", "2021", "fingerprint", "domain")
+    ledger.grant("people", "add-remove", 1, 0, by="custodian")
+    anchor = tmp_path / "anchor"
+    segments = len(anchor.read_text().split())
+    paid = run_together(ledger, charge, 32)
+    assert len(set(paid)) == 32
+    lines = [e for e in ledger.entries() if e.kind in ("charge", "release")]
+    assert len(lines) == 64
+    # Every segment is one line of the anchor: fewer segments than lines means that some were shared.
+    assert len(anchor.read_text().split()) - segments < 64
+    assert ledger.verify().is_ok
+
+
+def test_threads_never_overspend(ledger, charge):
+    paid = run_together(ledger, charge, 24, rho="1/10")
+    assert len(paid) == 10
+    assert ledger.account("people").left.rho == 0
+
+
+def test_a_batch_with_something_unforeseen_is_settled_one_by_one(ledger, charge, monkeypatch):
+    from dalenius.ledger import reserve
+
+    original = reserve.Reserve.decide
+
+    def broken(self, draft):
+        if self.charge.key == "k3":
+            raise ZeroDivisionError
+        return original(self, draft)
+
+    monkeypatch.setattr(reserve.Reserve, "decide", broken)
+    threads, failures = [], []
+
+    def work(number):
+        try:
+            ledger.reserve(charge(f"k{number}", rho="1/1000"))
+        except ZeroDivisionError:
+            failures.append(number)
+
+    for number in range(8):
+        threads.append(threading.Thread(target=work, args=(number,)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == [3]
+    assert ledger.account("people").entries == 7
+    assert ledger.verify().is_ok
+
+
+def test_what_json_cannot_hold_is_refused_before_the_queue(ledger, charge):
+    with pytest.raises(ParameterError):
+        ledger.reserve(charge("aa", request={"bounds": Fraction(1, 3)}))
+
+
+def test_an_interrupted_batch_leaves_nothing(ledger, charge, monkeypatch):
+    """Raced in the middle of the statements: everything is rolled back and redone."""
+    from dalenius.ledger import writer
+
+    original, calls = writer.apply, []
+
+    def flaky(store, draft):
+        original(store, draft)
+        calls.append(len(draft.lines))
+        if len(calls) < 3:
+            raise Raced
+
+    monkeypatch.setattr(writer, "apply", flaky)
+    ledger.reserve(charge("aa"))
+    assert calls == [1, 1, 1]
+    assert ledger.account("people").entries == 1
+    assert ledger.verify().is_ok
+
+
+def test_a_ledger_that_never_gets_its_turn_says_so(ledger, charge, monkeypatch):
+    from dalenius.ledger import writer
+
+    def never(store, draft):
+        raise Raced
+
+    monkeypatch.setattr(writer, "apply", never)
+    monkeypatch.setattr(writer, "_ATTEMPTS", 3)
+    with pytest.raises(InternalError, match="nothing was written"):
+        ledger.reserve(charge("aa"))
+    assert ledger.account("people").entries == 0
+
+
+def test_a_stale_view_is_caught_by_the_statements(ledger, charge, opener):
+    """Somebody else spends between our look and our statements: the conditions notice, not a lock."""
+    other = opener()
+    late = Reserve.of(charge("bb", rho="3/4"), "lease", 60.0)
+    stale, head = load(other._reader, late.needs), read_head(other._reader)
+    ledger.reserve(charge("aa", rho="1/2"))
+    draft = Draft(stale, head, 0.0)
+    late.decide(draft)
+    with pytest.raises(Raced), other._store.transaction():
+        apply(other._store, draft)
+    assert ledger.account("people").spent.rho == Fraction(1, 2)
+    assert ledger.verify().is_ok
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isolation):
+    from dalenius.ledger.postgres_store import PostgresStore
+
+    location = server.database("isolation_" + isolation.replace(" ", "_"))
+    ledgers = [Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") for _ in range(4)]
+    for ledger in ledgers:
+        ledger._store.close()
+        ledger._writer._store = ledger._store = PostgresStore(location, isolation)
+    ledgers[0].register("people", "census", "2021", "fingerprint", "domain")
+    ledgers[0].grant("people", "add-remove", "1/10", 0, by="custodian")
+    paid = []
+
+    def work(ledger, number):
+        for turn in range(10):
+            with suppress(BudgetExhausted):
+                paid.append(ledger.reserve(charge(f"{number}-{turn}", rho="1/200")).entry)
+
+    threads = [threading.Thread(target=work, args=(ledger, n)) for n, ledger in enumerate(ledgers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(paid)) == len(paid) == 20
+    assert ledgers[0].account("people").left.rho == 0
+    assert ledgers[0].verify().is_ok
+    for ledger in ledgers:
+        ledger.close()
