@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from dalenius.cli import check, demo, describe, infer, plan, register, release, reproduce, serve, show
+from dalenius.cli import check, demo, describe, infer, ledger, plan, register, release, reproduce, serve, show
 from dalenius.cli.output import complain
 from dalenius.errors import DaleniusError
 
@@ -27,6 +27,7 @@ app.command()(reproduce.reproduce)
 app.add_typer(
     infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
 )
+app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
 
 
 @app.command()

@@ -52,7 +52,12 @@ class Source(Protocol):
 
 @runtime_checkable
 class Mechanism(IntegerLaw, Protocol):
-    """An additive integer law with its privacy. `family` runs from the most noise to the least."""
+    """An additive integer law with its privacy. `family` runs from the most noise to the least.
+
+    A mechanism whose other parameters depend on the sensitivity (a truncation, for example) may also state
+    `tailored(size, budget, sensitivity)`, which calibration then uses in place of `family`. One too wide for a table
+    states `exact_sampler()`; one with closed forms for its loss states the hooks that `core/loss.py` names.
+    """
 
     evidence: ClassVar[Evidence]
 
