@@ -20,10 +20,10 @@ from dalenius.core.smooth_noise import (
     Lomax,
     Polynomial,
     StudentT,
-    paper_quantile,
 )
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.smooth import Smooth
+from dalenius.reproduce.idp import paper_quantile
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.quantile import Quantile
 

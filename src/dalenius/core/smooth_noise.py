@@ -8,7 +8,7 @@ its scale as a rational rounded up, and draws ideal values for `core.ideal_round
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
+from math import exp
 from typing import ClassVar
 
 import numpy as np
@@ -280,17 +280,3 @@ class LaplaceLogNormal:
 
 
 SmoothNoise = Cauchy | Lomax | Polynomial | StudentT | LaplaceLogNormal
-
-
-def paper_quantile(gamma: int, alpha: float, p: float) -> float:
-    """Quantile of |Z| / alpha for the density 1/(1+|z|^gamma); floats, for the reproduction of published tables."""
-    from scipy.integrate import quad
-    from scipy.optimize import brentq
-
-    whole = quad(lambda z: 1 / (1 + z**gamma), 0, float("inf"))[0]
-
-    def missing(logz: float) -> float:
-        tail: float = quad(lambda z: 1 / (1 + z**gamma), exp(logz), float("inf"))[0]
-        return log(tail / whole) - log(1 - p)
-
-    return float(exp(brentq(missing, -5, 40))) / alpha

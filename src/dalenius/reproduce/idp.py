@@ -12,11 +12,25 @@ from pathlib import Path
 import numpy as np
 
 from dalenius.audit.attacks.clamp import expected_queries
-from dalenius.core.smooth_noise import Cauchy, Polynomial, paper_quantile
+from dalenius.core.smooth_noise import Cauchy, Polynomial
 from dalenius.reproduce.items import Row, row
 
 _EPSILONS = {"0.1": 0.1, "ln 2": log(2), "1": 1.0, "2": 2.0, "5": 5.0}
 _TABLE2 = {"dp": "9.98 1.33 0.85 0.27 0.013", "idp": "0.95 0.66 0.53 0.23 0.013"}
+
+
+def paper_quantile(gamma: int, alpha: float, p: float) -> float:
+    """Quantile of |Z| / alpha for the density 1/(1+|z|^gamma)."""
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+
+    whole = quad(lambda z: 1 / (1 + z**gamma), 0, float("inf"))[0]
+
+    def missing(logz: float) -> float:
+        tail: float = quad(lambda z: 1 / (1 + z**gamma), exp(logz), float("inf"))[0]
+        return log(tail / whole) - log(1 - p)
+
+    return float(exp(brentq(missing, -5, 40))) / alpha
 
 
 def _tight(gamma: int) -> float:

@@ -1,0 +1,173 @@
+"""Bootstrap sensitivity of any Python function of a data set: proved where it can be enumerated, bracketed otherwise.
+
+For the custodian's own functions, in the custodian's own process: the function sees confidential rows, so nothing it
+prints, raises or takes in time may reach anybody else. What was found by search is for the report; noise may be
+scaled to `proved` only, and `noise_bound` refuses where nothing was proved.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from random import Random
+from typing import Any
+
+from dalenius.audit.sensitivity import Data, distance, local, multisets, neighbours_of
+from dalenius.core.neighbours import Relation
+from dalenius.errors import ParameterError, Unsupported
+
+ENUMERATE_UP_TO = 1_000_000
+
+Function = Callable[[Data], Any]
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bracket:
+    """The sensitivity lies in [found, proved]; `proved` is None if no upper bound is known."""
+
+    found: Fraction
+    proved: Fraction | None
+    is_exact: bool
+    evaluations: int
+    witness: tuple[Data, Data] | None = None
+
+    @property
+    def noise_bound(self) -> Fraction:
+        """What noise may be scaled to."""
+        if self.proved is None:
+            raise Unsupported("Only a lower bound was found by search; noise needs a proved upper bound.")
+        return self.proved
+
+
+def work(rows: int, distinct: int, relation: Relation = Relation.REPLACE) -> int:
+    """Number of evaluations of a full enumeration: multisets of n of d rows, times their neighbours."""
+    steps = rows * distinct if relation is Relation.REPLACE else rows + distinct
+    return comb(rows + distinct - 1, rows) * max(steps, 1)
+
+
+def bootstrap_sensitivity(
+    function: Function,
+    data: Sequence[Any],
+    *,
+    relation: Relation = Relation.REPLACE,
+    upper: Fraction | int | None = None,
+    limit: int = ENUMERATE_UP_TO,
+    restarts: int = 50,
+    seed: int = 1,
+    shows_progress: bool = False,
+) -> Bracket:
+    """Largest l1 change of the function between neighbours made of the rows at hand.
+
+    `upper`: a bound proved elsewhere, for example the global sensitivity on the hull of the data. It is trusted for
+    `proved`, and a search that exceeds it refutes it with an error.
+    """
+    rows = tuple(sorted(data))
+    distinct = tuple(sorted(set(rows)))
+    if not rows:
+        raise ParameterError("The bootstrap sensitivity of an empty data set is not defined.")
+    total = work(len(rows), len(distinct), relation)
+    if total <= limit:
+        with _progress("Enumerating", comb(len(rows) + len(distinct) - 1, len(rows)), shows_progress) as step:
+            return _enumerate(function, rows, distinct, relation, total, step)
+    with _progress("Searching", restarts, shows_progress) as step:
+        found, pair, used = _search(function, rows, distinct, relation, restarts, seed, step)
+    bound = None if upper is None else Fraction(upper)
+    if bound is not None and found > bound:
+        raise ParameterError(
+            "The stated upper bound is wrong: the search found a larger change.", name="upper"
+        )
+    return Bracket(
+        found=found,
+        proved=bound,
+        is_exact=bound is not None and found == bound,
+        evaluations=used,
+        witness=pair,
+    )
+
+
+def _enumerate(
+    function: Function, rows: Data, distinct: Data, relation: Relation, total: int, step: Step
+) -> Bracket:
+    best, where = Fraction(-1), None
+    for candidate in multisets(distinct, len(rows)):
+        change = local(function, candidate, distinct, relation)
+        if change > best:
+            best, where = change, candidate
+        step()
+    pair = None
+    if where is not None:
+        here = function(where)
+        other = max(
+            neighbours_of(where, distinct, relation), key=lambda d: distance(function(d), here), default=where
+        )
+        pair = (where, other)
+    return Bracket(found=best, proved=best, is_exact=True, evaluations=total, witness=pair)
+
+
+def _starts(rows: Data, distinct: Data, random: Random, count: int) -> Iterator[Data]:
+    """The data themselves, constant data sets, two-point mixtures with all mixing counts, then random ones."""
+    n = len(rows)
+    yield rows
+    ends = (distinct[0], distinct[-1])
+    for m in range(n + 1):
+        yield tuple(sorted((*[ends[0]] * m, *[ends[1]] * (n - m))))
+    for _ in range(count):
+        a, b = random.choice(distinct), random.choice(distinct)
+        m = random.randint(0, n)
+        yield tuple(sorted((*[a] * m, *[b] * (n - m))))
+
+
+def _search(
+    function: Function, rows: Data, distinct: Data, relation: Relation, restarts: int, seed: int, step: Step
+) -> tuple[Fraction, tuple[Data, Data] | None, int]:
+    """Local search over pairs: from each start, single replacements while the best pair improves."""
+    random, best, pair, used = Random(seed), Fraction(0), None, 0
+    for start in _starts(rows, distinct, random, restarts):
+        current, reached = start, Fraction(-1)
+        for _ in range(20):
+            here = function(current)
+            near = _sampled(neighbours_of(current, distinct, relation), random, 400)
+            scored = [(distance(function(d), here), d) for d in near]
+            used += len(scored) + 1
+            if not scored:
+                break
+            top, other = max(scored, key=lambda pair: pair[0])
+            if top > best:
+                best, pair = top, (current, other)
+            if top <= reached:
+                break
+            reached = top
+            current = other if len(other) == len(rows) else current
+        step()
+    return best, pair, used
+
+
+def _sampled(stream: Iterator[Data], random: Random, most: int) -> list[Data]:
+    everything = set(stream)
+    ordered = sorted(everything)
+    return ordered if len(ordered) <= most else random.sample(ordered, most)
+
+
+def _progress(title: str, total: int, is_shown: bool) -> AbstractContextManager[Step]:
+    if not is_shown:
+        return nullcontext(lambda: None)
+    return _Bar(title, total)
+
+
+class _Bar:
+    """A progress bar on the custodian's own terminal."""
+
+    def __init__(self, title: str, total: int) -> None:
+        from rich.progress import Progress
+
+        self._bar = Progress(transient=True)
+        self._task = self._bar.add_task(title, total=total)
+
+    def __enter__(self) -> Step:
+        self._bar.start()
+        return lambda: self._bar.advance(self._task)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()

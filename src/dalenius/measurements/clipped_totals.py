@@ -1,0 +1,100 @@
+"""A table of totals, each row clipped to public bounds of its own cell, plus discrete Laplace noise.
+
+Guarantee
+    epsilon-DP: cell i has noise of scale bound_i / epsilon, and a row lies in one cell (c rows: c epsilon; replaced: twice).
+Requires
+    Bounds that are public: declared, or released before (`learned_bounds`). Disjoint declared cells.
+Noise
+    Discrete Laplace with a public scale for each cell; clipping biases the totals towards zero, which is recorded.
+Evidence
+    Proved; exhaustive neighbours in tests/measurements/test_clipped_totals.py.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, expm1
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.ideal_rounding import discrete_laplace, saturated
+from dalenius.core.law import FloatArray, IntArray, Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError
+
+__all__ = ["ClippedTotals"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClippedTotals:
+    """sum of clip(x, -bound_i, bound_i) over cell i + discrete Laplace(bound_i / epsilon)."""
+
+    name: str
+    space: CellSpace
+    queries: tuple[ValuesQuery, ...]
+    bounds: tuple[int, ...]
+    epsilon: Fraction
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Ghosh et al. (2009)",))
+
+    def __post_init__(self) -> None:
+        if not len(self.queries) == len(self.bounds) == self.space.size:
+            raise ParameterError("There must be one list of values and one bound for each cell.")
+        if min(self.bounds) < 1 or self.epsilon <= 0:
+            raise ParameterError("Bounds are at least one step, and epsilon is positive.")
+
+    @property
+    def law(self) -> Joint:
+        """Independent discrete Laplace noise, with a public rate for each cell."""
+        rates = [plain(self.epsilon / b) for b in self.bounds]
+        return Joint(
+            "independent", {"family": "discrete_laplace", "rates": rates, "clipped": list(self.bounds)}
+        )
+
+    @property
+    def variances(self) -> FloatArray:
+        """Variance of the noise of each cell, in squared steps; the bias of clipping is not in it."""
+        rates = np.array([float(self.epsilon / b) for b in self.bounds])
+        found = [2 * exp(-r) / expm1(-r) ** 2 for r in rates]
+        variance = np.array(found, dtype=np.float64)
+        variance[list(self.space.structural_indices)] = 0.0
+        return variance
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The values of every cell."""
+        return self.queries
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """epsilon for each row that can move, twice if rows are replaced."""
+        touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
+        return PrivacyProfile(
+            relation=neighbours.relation, epsilon=touched * self.epsilon, evidence=self.evidence
+        )
+
+    def draw(self, rng: RandomSource) -> list[int]:
+        """The noise of every cell."""
+        return [discrete_laplace(b / self.epsilon, rng) for b in self.bounds]
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Clip, sum, add; structural zeros stay zero."""
+        totals = [
+            saturated(sum(np.clip(sealed.open_below_the_gate(), -b, b).tolist()) + noise)
+            for sealed, b, noise in zip(exact, self.bounds, drawn, strict=True)
+        ]
+        answer = np.array(totals, dtype=np.int64)
+        answer[list(self.space.structural_indices)] = 0
+        return Value(answer)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The totals."""
+        if isinstance(outcome, NoReply):
+            return None
+        return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="totals")

@@ -1,0 +1,92 @@
+"""A statistic of lists of values plus additive noise at its declared sensitivity.
+
+Guarantee
+    The mechanism's profile at the statistic's global sensitivity; the noise is drawn before the data are read.
+Requires
+    A statistic over values (an order statistic, or a count of dominated cells) whose declared sensitivity covers every
+    data set.
+Evidence
+    The mechanism's.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalenius.core.contracts import Mechanism
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence
+from dalenius.core.ideal_rounding import saturated
+from dalenius.core.law import Additive, IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sampling import sample
+from dalenius.core.sealed import Sealed
+from dalenius.core.sensitivity import Sensitivity
+
+__all__ = ["NoisyValues"]
+
+
+class ValuesStatistic(Protocol):
+    """What a statistic must offer; one with several `queries` takes a list of lists."""
+
+    @property
+    def query(self) -> ValuesQuery:
+        """The values it needs."""
+
+    def value(self, values: Any) -> int:
+        """The exact answer."""
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Its declared sensitivity."""
+
+
+@dataclass(frozen=True)
+class NoisyValues:
+    """statistic + noise, one number."""
+
+    name: str
+    statistic: ValuesStatistic
+    mechanism: Mechanism
+    step: Fraction = Fraction(1)
+
+    @property
+    def law(self) -> Additive:
+        """Additive, on the declared grid."""
+        return Additive(self.mechanism, self.step)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The mechanism's."""
+        return self.mechanism.evidence
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """One list, or several."""
+        return getattr(self.statistic, "queries", (self.statistic.query,))
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """The mechanism's profile at the statistic's sensitivity."""
+        return self.mechanism.profile(self.statistic.sensitivity(neighbours), neighbours.relation)
+
+    def draw(self, rng: RandomSource) -> int:
+        """The noise."""
+        return int(sample(self.mechanism, 1, rng)[0])
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """The sum, in integers."""
+        lists = [sealed.open_below_the_gate() for sealed in exact]
+        answer = self.statistic.value(lists if hasattr(self.statistic, "queries") else lists[0])
+        return Value(np.array([saturated(answer + drawn)], dtype=np.int64))
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The answer, over a one-cell space."""
+        if isinstance(outcome, NoReply):
+            return None
+        space = CellSpace((Axis(variable=self.statistic.query.value, labels=(self.name,)),))
+        return Block(name=self.name, space=space, values=outcome.values, law=self.law)

@@ -1,0 +1,56 @@
+"""The number of cells that a few contributors dominate: a charged query, never a free flag."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dalenius.core.law import IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import ValuesQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["Dominance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dominance:
+    """How many of the listed cells fail the p % rule (the total less the two largest is below p % of the largest).
+
+    Guarantee: one row changes one cell's verdict when it is added or removed, and two when it is replaced: the count moves
+    by at most c, or 2 c, for c rows to a unit.
+    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_dominance.py.
+    """
+
+    queries: tuple[ValuesQuery, ...]
+    p: int = 10
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < 100:
+            raise ParameterError("The p % rule needs 0 < p < 100.", name="p")
+        if not self.queries:
+            raise ParameterError("List at least one cell.")
+
+    @property
+    def query(self) -> ValuesQuery:
+        """The first cell's values; `queries` has them all."""
+        return self.queries[0]
+
+    def value(self, cells: Sequence[Sequence[int] | IntArray]) -> int:
+        """Number of dominated cells; an empty cell is not dominated."""
+        return sum(self.is_dominated(cell) for cell in cells)
+
+    def is_dominated(self, values: Sequence[int] | IntArray) -> bool:
+        """The p % rule on the absolute values of one cell."""
+        own = sorted((abs(int(v)) for v in values), reverse=True)
+        return bool(own) and 100 * sum(own[2:]) < self.p * own[0]
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Of the count."""
+        if len(self.queries) == 1:
+            return Sensitivity.of_patterns(((1,),))
+        sides = 2 if neighbours.is_replace else 1
+        return Sensitivity.of_patterns(((min(sides * neighbours.max_rows, len(self.queries)),),))
+
+    def local(self, cells: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
+        """Refused: verdicts are the thing to hide."""
+        raise Unsupported("Dominance is released with its global sensitivity only.")

@@ -1,0 +1,157 @@
+"""Clipped totals, learned bounds and noisy values: losses on tiny data, and both steps on real rows."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dalenius.audit import sensitivity as brute
+from dalenius.core.budget import Budget
+from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
+from dalenius.core.exact import exp_upper
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.quantile_selection import probabilities, score_change, score_weights
+from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.sealed import Sealed
+from dalenius.curator import gate
+from dalenius.curator.learned_bounds import plan_learned_bounds
+from dalenius.definitions.pure import Pure
+from dalenius.engines.memory import MemorySource
+from dalenius.errors import ParameterError, TooLarge
+from dalenius.measurements.clipped_totals import ClippedTotals
+from dalenius.measurements.learned_bounds import LearnedBounds, cell_queries
+from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics.dominance import Dominance
+from dalenius.statistics.quantile import Quantile
+
+F = Fraction
+SPACE = CellSpace((Axis(variable="g", labels=("a", "b"), codes=(0, 1)),))
+QUERIES = (ValuesQuery(value="x"),) * 2
+
+
+def domain(relation=Relation.ADD_REMOVE, largest=1000) -> Domain:
+    return Domain(
+        name="d",
+        population="p",
+        version="1",
+        variables={
+            "g": Variable(name="g", domain=Categories(labels=("a", "b"))),
+            "x": Variable(name="x", domain=Bounds(lower=F(0), upper=F(largest))),
+            "age": Variable(name="age", domain=Bounds(lower=F(0), upper=F(99))),
+        },
+        neighbours=Neighbours(relation=relation),
+        is_public=True,
+    )
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_clipping_bounds_the_loss(relation):
+    step = ClippedTotals(name="t", space=SPACE, queries=QUERIES, bounds=(1, 3), epsilon=F(1, 2))
+    rows = tuple(product((0, 1), (-4, -1, 0, 2, 4)))
+
+    def clipped(data):
+        return [sum(max(-b, min(b, v)) for c, v in data if c == i) for i, b in enumerate(step.bounds)]
+
+    worst = F(0)
+    for data in brute.multisets(rows, 2):
+        here = clipped(data)
+        for other in brute.neighbours_of(data, rows, relation):
+            there = clipped(other)
+            loss = sum(
+                abs(a - c) * step.epsilon / b for a, c, b in zip(here, there, step.bounds, strict=True)
+            )
+            worst = max(worst, loss)
+    assert worst == step.profile(Neighbours(relation=relation)).epsilon
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_learned_bounds_on_exhaustive_neighbours(relation):
+    step = LearnedBounds(name="bounds", space=SPACE, queries=QUERIES, largest=4, epsilon=F(1, 2), q=F(3, 4))
+    w = score_weights(step.epsilon, score_change(step.q, is_replace=False, rows=1), 0, 4)
+    rows = tuple(product((0, 1), (0, 2, 4)))
+    laws = {}
+    for n in range(4):
+        for data in brute.multisets(rows, n):
+            cells = [np.array(sorted(v for c, v in data if c == i), dtype=np.int64) for i in (0, 1)]
+            laws[data] = [probabilities(x, 0, 4, step.q, w) for x in cells]
+    top = exp_upper(step.profile(Neighbours(relation=relation)).epsilon)
+    for data, left in laws.items():
+        for other in brute.neighbours_of(data, rows, relation):
+            if other in laws:
+                right = laws[other]
+                ratios = [
+                    max(p / q for p, q in zip(a, b, strict=True)) for a, b in zip(left, right, strict=True)
+                ]
+                assert ratios[0] * ratios[1] <= top
+
+
+def test_cell_queries_take_the_axes_apart():
+    axis = Axis(variable="age", labels=("young", "old"), cuts=(0, 50, 100))
+    queries = cell_queries(domain(), "x", CellSpace((*SPACE.axes, axis)))
+    assert [(q.where[0].codes, q.where[1].low, q.where[1].high) for q in queries] == [
+        ((0,), 0, 49),
+        ((0,), 50, 99),
+        ((1,), 0, 49),
+        ((1,), 50, 99),
+    ]
+    wide = Axis(variable="g", labels=tuple(map(str, range(501))), codes=tuple(range(501)))
+    with pytest.raises(TooLarge):
+        cell_queries(domain(), "x", CellSpace((wide,)))
+
+
+def two_steps(seed, relation=Relation.ADD_REMOVE):
+    declared = domain(relation, largest=100_000)
+    rng = np.random.default_rng(5)
+    columns = {
+        "g": ["a"] * 3000 + ["b"] * 3000,
+        "x": [*rng.integers(0, 100, 3000).tolist(), *rng.integers(0, 10_000, 3000).tolist()],
+        "age": [30] * 6000,
+    }
+    plan = plan_learned_bounds(
+        declared, TableQuery(space=SPACE), "x", Budget.of("pure", epsilon=2), Pure(), share="1/4", q="0.9"
+    )
+    source = MemorySource.of(declared, columns)
+    passage = gate.run(plan, source, declared.neighbours, plan.reservation, RecordedRandomness(seed))
+    return plan, plan.assemble(passage.blocks), columns
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_the_second_step_follows_the_first_answer(relation):
+    plan, (totals, bounds), columns = two_steps("two steps", relation)
+    assert plan.reservation.epsilon == 2
+    assert 60 < bounds.values[0] < 100
+    assert 7000 < bounds.values[1] < 10_000
+    assert totals.std_error[0] < 400
+    assert totals.std_error[1] > 3000
+    truth = [sum(columns["x"][:3000]), sum(columns["x"][3000:])]
+    assert np.all(np.abs(totals.values / truth - 1) < 0.1)
+    assert not totals.is_unbiased
+
+
+def test_refusals():
+    with pytest.raises(ParameterError):
+        plan_learned_bounds(
+            domain(), TableQuery(space=SPACE), "x", Budget.of("pure", epsilon=1), Pure(), share=1
+        )
+    with pytest.raises(ParameterError):
+        ClippedTotals(name="t", space=SPACE, queries=QUERIES, bounds=(0, 3), epsilon=F(1))
+    with pytest.raises(ParameterError):
+        LearnedBounds(name="b", space=SPACE, queries=QUERIES[:1], largest=4, epsilon=F(1))
+
+
+def test_noisy_values():
+    rng = RecordedRandomness("noisy values")
+    median = NoisyValues("median", Quantile(query=QUERIES[0], low=0, high=10), DiscreteLaplace(F(1, 10)))
+    assert median.profile(Neighbours()).epsilon == 1
+    values = Sealed(np.array([1, 5, 9]))
+    assert isinstance(median.run((values,), median.draw(rng), rng).values[0], np.int64)
+    dominated = NoisyValues("dominated", Dominance(queries=QUERIES), DiscreteLaplace(F(3)))
+    assert dominated.needs == QUERIES
+    assert dominated.profile(Neighbours(relation=Relation.REPLACE)).epsilon == 6
+    lists = (Sealed(np.array([5])), Sealed(np.array([1, 1, 1, 1])))
+    answers = [int(dominated.run(lists, dominated.draw(rng), rng).values[0]) for _ in range(50)]
+    assert np.median(answers) == 1
+    assert dominated.block(dominated.run(lists, dominated.draw(rng), rng)).law.kind == "additive"

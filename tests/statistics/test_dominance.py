@@ -1,0 +1,32 @@
+"""The number of dominated cells moves by one row as stated."""
+
+from itertools import product
+
+from dalenius.audit import sensitivity as brute
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.query import ValuesQuery
+from dalenius.statistics.dominance import Dominance
+
+TWO = Dominance(queries=(ValuesQuery(value="x"), ValuesQuery(value="x")), p=50)
+
+
+def test_known_cells():
+    assert TWO.is_dominated([100, 10, 1])
+    assert not TWO.is_dominated([100, 30, 30, 25])
+    assert TWO.is_dominated([5])
+    assert not TWO.is_dominated([])
+
+
+def test_sensitivity_by_enumeration():
+    universe = tuple(product((0, 1), (1, 4)))
+
+    def count(rows):
+        return TWO.value([[v for c, v in rows if c == cell] for cell in (0, 1)])
+
+    for relation in Relation:
+        found = max(brute.everywhere(count, universe, n, relation) for n in range(5))
+        assert (
+            found
+            == TWO.sensitivity(Neighbours(relation=relation)).l1
+            == (2 if relation is Relation.REPLACE else 1)
+        )
