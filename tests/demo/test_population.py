@@ -58,8 +58,9 @@ def test_a_second_use_is_instant_and_keeps_edits(folder: Path) -> None:
     assert load_policy(folder / population.POLICY).budget.rho == 1
 
 
+@pytest.mark.shared_data
 def test_it_equals_the_public_file(folder: Path) -> None:
-    path = Path("/work/shared/data/us_military_2010_1414593.parquet")
+    path = Path(__file__).parents[3] / "shared" / "data" / "us_military_2010_1414593.parquet"
     if not path.exists():
         pytest.skip("the public file is not on this machine")
     domain = load_dataset(folder / population.DATASET).domain()

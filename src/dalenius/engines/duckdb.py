@@ -10,6 +10,7 @@ import csv
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,11 +192,14 @@ class DuckDBSource:
             raise InternalError("The data could not be read by the engine.") from None
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:
-        """Whether raw values may be grouped: a plain count over few cells, no person to bound, no numbers."""
+        """Whether raw values may be grouped: a plain count of few declared values, no person to bound."""
         is_plain = query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None
-        is_small = bool(names) and query.space.size <= GROUPED_CELLS
-        has_numbers = any(self.domain.variable(name).is_numeric for name in names)
-        return is_plain and is_small and self.domain.unit_id is None and not has_numbers
+        if not is_plain or not names or self.domain.unit_id is not None:
+            return False
+        variables = [self.domain.variable(name) for name in names]
+        if any(variable.is_numeric for variable in variables):
+            return False
+        return prod(len(variable.categories) for variable in variables) <= GROUPED_CELLS
 
     def _grouped(self, names: Sequence[str]) -> Iterator[tuple[dict[str, Column], IntArray]]:
         columns = [name_of(self.domain.variable(name).source_column) for name in names]
