@@ -1,0 +1,122 @@
+"""A list too large to store: every cell's noise is a function of a secret, so that any cell is always shown the same way.
+
+Guarantee
+    The mechanism's, over the whole list as one event, against anybody who cannot tell keyed noise from random noise: a
+    computational claim, and labelled so. Later tables are sums of the list's cells and cost nothing more.
+Requires
+    The key binds population secret, data fingerprint, list, law and parameters, and block of cells. A changed file is refused:
+    under the old key its answers would differ by exactly what changed.
+Noise
+    Additive, one draw for each cell of the list.
+Evidence
+    Computational.
+References
+    Rinott et al. (2018), sections 2.2 and 4.1: keys by description, never by participants.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.contracts import Mechanism
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.keyed import keyed_noise
+from dalenius.core.law import Additive, IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import DataChanged
+from dalenius.statistics.count import Count
+
+__all__ = ["KeyedList"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeyedList:
+    """All cells of a list, or some of them by position, with noise that is the same at every call."""
+
+    name: str
+    query: TableQuery
+    mechanism: Mechanism
+    population: str
+    registered: str
+    fingerprint: str
+    secret: bytes
+    cells: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.registered != self.fingerprint:
+            raise DataChanged(
+                "The file is not the one whose list was charged; under the same key its answers would show what changed."
+            )
+
+    def __repr__(self) -> str:
+        return f"KeyedList({self.name!r})"
+
+    @property
+    def evidence(self) -> Evidence:
+        """Computational, on top of the mechanism's."""
+        return Evidence(
+            level=Level.COMPUTATIONAL,
+            references=self.mechanism.evidence.references,
+            assumptions=(
+                "SHAKE-256 keyed by HMAC-SHA-256 cannot be told from random bits",
+                "the secret stays secret",
+            ),
+        )
+
+    @property
+    def law(self) -> Additive:
+        """The law of each cell."""
+        return Additive(self.mechanism)
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The list's table."""
+        return (self.query,)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """The whole list, however few of its cells are asked for."""
+        exact = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
+        return PrivacyProfile(
+            relation=exact.relation,
+            epsilon=exact.epsilon,
+            delta=exact.delta,
+            rho=exact.rho,
+            rho_delta=exact.rho_delta,
+            curve=exact.curve,
+            shifts=exact.shifts,
+            evidence=self.evidence,
+        )
+
+    @property
+    def _wanted(self) -> IntArray:
+        if self.cells is None:
+            return np.arange(self.query.space.size, dtype=np.int64)
+        return np.array(self.cells, dtype=np.int64)
+
+    def draw(self, rng: RandomSource) -> IntArray:
+        """The keyed noise of the wanted cells; the random source is not used."""
+        description = {
+            "population": self.population,
+            "fingerprint": self.fingerprint,
+            "list": [[axis.name, list(axis.labels)] for axis in self.query.space.axes],
+            "where": [[f.variable, list(f.codes), f.low, f.high] for f in self.query.where],
+        }
+        noise = keyed_noise(self.mechanism, self._wanted, self.secret, description)
+        noise[np.isin(self._wanted, self.query.space.structural_indices)] = 0
+        return noise
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """The sum, in integers."""
+        return Value(exact[0].open_below_the_gate()[self._wanted] + drawn)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The whole list as a block; a part of it only inside sums."""
+        if isinstance(outcome, NoReply) or self.cells is not None:
+            return None
+        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
