@@ -128,7 +128,7 @@ def _search(
         current, reached = start, Fraction(-1)
         for _ in range(20):
             here = function(current)
-            near = _sampled(neighbours_of(current, distinct, relation), random, 400)
+            near = _moves(current, distinct, relation, random, 400)
             scored = [(distance(function(d), here), d) for d in near]
             used += len(scored) + 1
             if not scored:
@@ -144,10 +144,19 @@ def _search(
     return best, pair, used
 
 
-def _sampled(stream: Iterator[Data], random: Random, most: int) -> list[Data]:
-    everything = set(stream)
-    ordered = sorted(everything)
-    return ordered if len(ordered) <= most else random.sample(ordered, most)
+def _moves(current: Data, distinct: Data, relation: Relation, random: Random, most: int) -> list[Data]:
+    """Neighbours by value rather than by position; a random choice of them where there are many."""
+    leaving = sorted(set(current))
+    if relation is Relation.REPLACE:
+        pairs = [(out, new) for out in leaving for new in distinct if out != new]
+        chosen = pairs if len(pairs) <= most else random.sample(pairs, most)
+        return [_without(current, out, new) for out, new in chosen]
+    return [_without(current, out) for out in leaving] + [tuple(sorted((*current, new))) for new in distinct]
+
+
+def _without(data: Data, out: Any, *new: Any) -> Data:
+    place = data.index(out)
+    return tuple(sorted((*data[:place], *new, *data[place + 1 :])))
 
 
 def _progress(title: str, total: int, is_shown: bool) -> AbstractContextManager[Step]:
