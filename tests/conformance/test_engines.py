@@ -19,10 +19,8 @@ from dalenius.testing import strategies as own
 from dalenius.testing.toy import toy_domain, toy_rows
 
 Columns = Mapping[str, Sequence[Any]]
-OWN = settings(
-    max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-FEWER = settings(OWN, max_examples=40)
+OWN = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+FEWER = settings(OWN, max_examples=25)
 
 
 def _memory(domain: Domain, columns: Columns, secret: bytes) -> Source:
