@@ -76,13 +76,8 @@ def _run(
     import uvicorn
 
     from dalenius.server import logs
-    from dalenius.server.app import CONFIG_VARIABLE
-    from dalenius.server.operations import Desk
+    from dalenius.server.config import CONFIG_VARIABLE
 
-    # What is not registered yet is registered here, once, before any worker starts.
-    desk = Desk(settings)
-    desk.register_all(by="server")
-    desk.close()
     logs.configure()
     os.environ[CONFIG_VARIABLE] = str(Path(place).resolve())
     uvicorn.run(
@@ -96,5 +91,4 @@ def _run(
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=30,
-        limit_concurrency=None,
     )

@@ -14,13 +14,11 @@ from starlette.exceptions import HTTPException
 
 from dalenius.errors import DaleniusError, DocumentError, RequestError
 from dalenius.server import logs
-from dalenius.server.config import ServerConfig
+from dalenius.server.config import CONFIG_VARIABLE, ServerConfig
 from dalenius.server.errors import STATUS_CODES, NotFound, TooManyRequests, encode
 from dalenius.server.security import Guard
 from dalenius.server.services import Services
 from dalenius.version import VERSION
-
-CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
 
 
 def create_app(config: ServerConfig) -> FastAPI:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dalenius.errors import DocumentError
 
+CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
 Mode = Literal["interactive", "list"]
 
 
@@ -83,6 +84,10 @@ class ServerConfig(_Part):
     tick_milliseconds: Annotated[int, Field(ge=1, le=60_000)] = 250
     secure_cookies: bool = True
     open_metrics: bool = False
+    register_on_start: bool = Field(
+        default=False,
+        description="Whether to register data sets that are new, instead of leaving that to the custodian.",
+    )
     pages: bool = Field(default=True, description="Whether to serve web pages beside the HTTP interface.")
     limits: Limits = Limits()
     proxy: Proxy | None = None

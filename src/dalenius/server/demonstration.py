@@ -16,6 +16,7 @@ ledger = "ledger.sqlite"
 policy = "policy.toml"
 state = "state"
 workers = 2
+register_on_start = true
 secure_cookies = false      # the demo speaks plain HTTP on this machine only
 languages = ["en", "de"]
 

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-_SHARED_EVERY = 2.0
+_SHARED_EVERY = 1.0
 _STALE = 3600.0
 
 

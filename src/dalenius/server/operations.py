@@ -4,6 +4,7 @@ Nothing here knows about HTTP or roles. Where the ledger's database went away th
 safe to repeat, because a request is charged once and answered by what is stored.
 """
 
+import fcntl
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -102,13 +103,15 @@ class Desk:
     # -- registration ------------------------------------------------------------------------------------------
 
     def register_all(self, by: str) -> list[str]:
-        """Register what is not registered yet; names of what was."""
+        """Register what is not registered yet, one worker at a time; names of what was."""
         done = []
-        for name, served in self.served.items():
-            domain = served.curator.domain
-            if self.ledger.registration(name, domain.version) is None:
-                served.curator.register(by=by)
-                done.append(name)
+        with (self.config.state_directory / "register.lock").open("w") as lock:
+            # An account is opened once: two workers must not both find it missing.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for name, served in self.served.items():
+                if self.ledger.registration(name, served.curator.domain.version) is None:
+                    served.curator.register(by=by)
+                    done.append(name)
         return done
 
     def warm(self) -> None:

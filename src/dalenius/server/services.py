@@ -54,11 +54,11 @@ from dalenius.errors import Conflict, ParameterError, TooLarge
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
-from dalenius.server import downloads, lists, presentation
+from dalenius.server import downloads, lists, logs, presentation
 from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.auth import require
 from dalenius.server.config import ServerConfig
-from dalenius.server.errors import Forbidden, NotFound
+from dalenius.server.errors import Forbidden, NotFound, places
 from dalenius.server.jobs import Job, Jobs
 from dalenius.server.metrics import Metrics
 from dalenius.server.operations import Desk
@@ -95,14 +95,31 @@ class Services:
         self._cache: OrderedDict[str, Release] = OrderedDict()
         self._files: OrderedDict[tuple[str, str], Download] = OrderedDict()
         self._cache_lock = threading.Lock()
+        self._closing = threading.Event()
+        self.is_ready = not config.register_on_start
 
     def start(self) -> None:
         """Serve jobs, and open the data in the background so that the first release need not wait for it."""
         self.jobs.start()
-        threading.Thread(target=self.desk.warm, name="warm", daemon=True).start()
+        threading.Thread(target=self._warm, name="warm", daemon=True).start()
+        threading.Thread(target=self._share_metrics, name="metrics", daemon=True).start()
+
+    def _share_metrics(self) -> None:
+        while not self._closing.wait(1.0):
+            self.metrics.share()
+
+    def _warm(self) -> None:
+        try:
+            if self.config.register_on_start:
+                self.desk.register_all(by="server")
+            self.is_ready = True
+            self.desk.warm()
+        except Exception as error:
+            logs.event("warming failed", 40, kind=type(error).__name__, places=places(error))
 
     def close(self) -> None:
         """Finish what is under way, then let go of everything."""
+        self._closing.set()
         self.jobs.stop()
         self.metrics.close()
         self.desk.close()
@@ -428,7 +445,8 @@ class Services:
     def register(self, user: User, dataset: str) -> None:
         """Judge and register a data set; the report stays with the custodian's own tools."""
         require(user, Role.CUSTODIAN)
-        self.desk.find(dataset).curator.register(by=user.name)
+        self.desk.find(dataset)
+        self.desk.register_all(by=user.name)
 
     def create_user(self, user: User, name: str, role: str) -> str:
         """A new user; the password is shown this once."""

@@ -83,11 +83,15 @@ def write_people(path: Path, rows: int = 3000, seed: int = 5, drop: int = 0) -> 
         town = CANARIES[0] if number % 97 == 0 else rng.choice(["Aby", "Bro", "Cedar"])
         work = CANARIES[1] if number % 89 == 0 else rng.choice(['"farm, forest"', "=office", "none [at all]"])
         income = CANARIES[2] if number % 83 == 0 else str(rng.randrange(1000))
-        lines.append(f"{name},{town},{rng.choice(['female', 'male'])},{rng.choice(['0-17', '18-64', '65+'])},{work},{income}")
+        lines.append(
+            f"{name},{town},{rng.choice(['female', 'male'])},{rng.choice(['0-17', '18-64', '65+'])},{work},{income}"
+        )
     path.write_text("\n".join(lines[: len(lines) - drop]) + "\n")
 
 
-def write_site(folder: Path, *, policy: str = POLICY, rows: int = 3000, extra: str = "", top: str = "") -> Path:
+def write_site(
+    folder: Path, *, policy: str = POLICY, rows: int = 3000, extra: str = "", top: str = ""
+) -> Path:
     """A whole site in a folder; its configuration file."""
     folder.mkdir(parents=True, exist_ok=True)
     write_people(folder / "people.csv", rows)
@@ -100,6 +104,7 @@ title = "Test site"
 policy = "policy.toml"
 secure_cookies = false
 pages = false
+register_on_start = true
 {top}
 [limits]
 requests_per_minute = 1000000

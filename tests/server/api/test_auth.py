@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.server.api.conftest import PASSWORDS, Site, document, error_code
 
 from dalenius.errors import Conflict, ParameterError, UnknownName
 from dalenius.server.accounts import Accounts, Role
 from dalenius.server.store import Store
-from tests.server.api.conftest import PASSWORDS, Site, document, error_code
 
 
 @pytest.fixture
@@ -97,7 +97,9 @@ def test_a_deactivated_user_is_out_at_once(make_site: Callable[..., Site]) -> No
     site = make_site()
     made = site.call("cus", "POST", "/api/v1/users", json={"name": "eve", "role": "analyst"}).json()
     assert len(made["password"]) >= 20
-    token = site.client.post("/api/v1/tokens", json={"label": "t", "name": "eve", "password": made["password"]})
+    token = site.client.post(
+        "/api/v1/tokens", json={"label": "t", "name": "eve", "password": made["password"]}
+    )
     headers = {"Authorization": f"Bearer {token.json()['token']}"}
     assert site.client.get("/api/v1/me", headers=headers).json()["name"] == "eve"
     assert site.call("cus", "DELETE", "/api/v1/users/eve").status_code == 204
@@ -148,5 +150,9 @@ def test_accounts_refuse_what_they_should(tmp_path: object) -> None:
     accounts.create("proxy", "analyst", None)
     assert accounts.verify("proxy", "") is None
     with sqlite3.connect(f"{tmp_path}/s.sqlite") as raw:
-        assert raw.execute("SELECT password FROM users WHERE name = 'ana'").fetchone()[0].startswith("$argon2id$")
+        assert (
+            raw.execute("SELECT password FROM users WHERE name = 'ana'")
+            .fetchone()[0]
+            .startswith("$argon2id$")
+        )
     store.close()

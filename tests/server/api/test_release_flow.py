@@ -20,12 +20,16 @@ def spent(site: Site, who: str) -> str:
 
 def test_plan_costs_nothing_and_says_what_a_release_will_do(site: Site) -> None:
     before = spent(site, "ana")
-    plan = site.call("ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["town", "sex"])).json()
+    plan = site.call(
+        "ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["town", "sex"])
+    ).json()
     assert plan["cells"] == 6 and plan["cost"]["epsilon"] == "0.2" and plan["refusal"] is None
     assert 6.9 < plan["std_error"] < 7.1
     assert spent(site, "ana") == before
     site.release("ana", document("0.2", ["town", "sex"]))
-    again = site.call("ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["sex", "town"])).json()
+    again = site.call(
+        "ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["sex", "town"])
+    ).json()
     assert again["already"]["status"] == "published"
 
 
@@ -184,7 +188,9 @@ def test_inference_on_a_release(site: Site) -> None:
     path = f"/api/v1/releases/{entry_of(made)}/inference"
     test = site.call("", "POST", path, json={"method": "independence", "options": {"replicates": 99}})
     assert test.status_code == 200 and 0 < test.json()["result"]["p_value"] <= 1
-    cells = site.call("", "POST", path, json={"method": "interval", "table": ["town"]}).json()["result"]["cells"]
+    cells = site.call("", "POST", path, json={"method": "interval", "table": ["town"]}).json()["result"][
+        "cells"
+    ]
     assert [c["labels"] for c in cells] == [["Aby"], ["Bro"], ["Cedar"]]
     assert all(c["lower"] <= c["value"] <= c["upper"] for c in cells)
     wrong = site.call("", "POST", path, json={"method": "divination"})

@@ -1,7 +1,6 @@
 """Who may do what: anonymous, analyst, custodian, auditor; nobody reaches what is another's."""
 
 import pytest
-
 from tests.server.api.conftest import Site, document, error_code
 
 EVERYBODY = ("", "ana", "cus", "aud")

@@ -5,13 +5,20 @@ import logging
 from collections.abc import Callable
 
 import pytest
+from tests.server.api.conftest import Site, assert_no_canary, document, error_code
 
 from dalenius.server import logs
 from dalenius.server.errors import TooManyRequests, body_of
 from dalenius.server.security import RateLimiter
-from tests.server.api.conftest import Site, assert_no_canary, document, error_code
 
-PATHS = ("/healthz", "/api/v1/datasets", "/api/v1/releases", "/nowhere", "/api/v1/jobs/abc", "/api/v1/openapi.json")
+PATHS = (
+    "/healthz",
+    "/api/v1/datasets",
+    "/api/v1/releases",
+    "/nowhere",
+    "/api/v1/jobs/abc",
+    "/api/v1/openapi.json",
+)
 
 
 @pytest.mark.parametrize("path", PATHS)

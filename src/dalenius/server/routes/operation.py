@@ -26,9 +26,15 @@ def ready(request: Request) -> Response:
             services.desk.catalogue.refreshed()
         services.store.read("SELECT 1")
     except Exception:
-        error = Unavailable("The ledger or the store cannot be reached.")
-        return Response(encode(error), error.http_status, media_type="application/json")
+        return _not_ready("The ledger or the store cannot be reached.")
+    if not services.is_ready:
+        return _not_ready("Data sets are being registered.")
     return Response(b'{"status":"ready"}', media_type="application/json")
+
+
+def _not_ready(message: str) -> Response:
+    error = Unavailable(message)
+    return Response(encode(error), error.http_status, media_type="application/json")
 
 
 @router.get("/metrics", summary="Counters in the Prometheus text format", response_class=PlainTextResponse)
