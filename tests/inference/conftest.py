@@ -1,7 +1,10 @@
 """Laws and releases made by hand: inference sees documents only, so no data engine is needed."""
 
+import importlib.util
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,7 +48,12 @@ def laplace() -> Laplace:
 
 
 def _release(
-    values: object, law: Law, names: str = "ABC", *, zeros: frozenset[tuple[int, ...]] = frozenset(), **changes: object
+    values: object,
+    law: Law,
+    names: str = "ABC",
+    *,
+    zeros: frozenset[tuple[int, ...]] = frozenset(),
+    **changes: object,
 ) -> Release:
     array = np.asarray(values, dtype=np.int64)
     axes = tuple(
@@ -75,3 +83,16 @@ def _release(
 def make_release() -> MakeRelease:
     """A release of one table under one law."""
     return _release
+
+
+@pytest.fixture(scope="session")
+def residual_release() -> MakeRelease:
+    """Table, margins and total measured by the residual strategy; the helper of `verify`, which is no installed package."""
+    path = Path(__file__).parents[2] / "verify" / "_inference.py"
+    spec = importlib.util.spec_from_file_location("verify_inference_settings", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    made: MakeRelease = module.residual_release
+    return made

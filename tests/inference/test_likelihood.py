@@ -30,7 +30,9 @@ def poisson(a: int, mu: float) -> float:
 
 def brute(x: int, mu: float, noise: Noise) -> tuple[float, float, float]:
     weights = {
-        x - int(k): float(p) * poisson(x - int(k), mu) for k, p in zip(noise.points, noise.pmf, strict=True) if x >= k
+        x - int(k): float(p) * poisson(x - int(k), mu)
+        for k, p in zip(noise.points, noise.pmf, strict=True)
+        if x >= k
     }
     total = sum(weights.values())
     mean = sum(a * w for a, w in weights.items()) / total
@@ -44,7 +46,9 @@ def test_equals_enumeration(x: int, mu: float, seed: int) -> None:
     noise = Noise(-7, pmf)
     found = CountLikelihood(Shifted(noise), np.array([x]))(np.array([mu]))
     expected = brute(x, mu, noise)
-    assert (found.log_likelihood[0], found.residual[0], found.variance[0]) == pytest.approx(expected, rel=1e-8, abs=1e-9)
+    assert (found.log_likelihood[0], found.residual[0], found.variance[0]) == pytest.approx(
+        expected, rel=1e-8, abs=1e-9
+    )
 
 
 def test_score_and_information_are_derivatives(laplace) -> None:

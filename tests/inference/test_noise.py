@@ -7,7 +7,9 @@ from dalenius.errors import ParameterError
 from dalenius.inference.noise import Noise, _convolve
 
 
-@pytest.mark.parametrize(("epsilon", "at_95", "at_99"), [("0.1", 30, 46), ("0.5", 6, 9), ("1", 3, 4), ("2", 1, 2)])
+@pytest.mark.parametrize(
+    ("epsilon", "at_95", "at_99"), [("0.1", 30, 46), ("0.5", 6, 9), ("1", 3, 4), ("2", 1, 2)]
+)
 def test_half_widths_of_the_discrete_laplace(laplace, epsilon, at_95, at_99) -> None:
     noise = Noise.of(laplace(epsilon))
     assert (noise.half_width(0.95), noise.half_width(0.99)) == (at_95, at_99)
@@ -24,7 +26,7 @@ def test_moments_and_tails(laplace) -> None:
 
 def test_sum_and_difference_against_enumeration() -> None:
     left, right = Noise(-1, np.array([0.2, 0.5, 0.3])), Noise(0, np.array([0.9, 0.1]))
-    expected = {k: 0.0 for k in range(-2, 3)}
+    expected = dict.fromkeys(range(-2, 3), 0.0)
     for i, p in zip(left.points, left.pmf, strict=True):
         for j, q in zip(right.points, right.pmf, strict=True):
             expected[int(i - j)] += p * q

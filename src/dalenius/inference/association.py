@@ -117,6 +117,11 @@ def goodman_kruskal_lambda(
 
 def phi_squared(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Corrected phi squared of each table (first axis), at least zero; `mean` is the fit under independence."""
+    return np.asarray(np.maximum(0.0, centred_phi_squared(guess, mean, variance)))
+
+
+def centred_phi_squared(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Phi squared minus what noise and sampling add to it; centred at zero under independence."""
     total = np.maximum(mean.sum((1, 2)), 1.0)
     r, c = mean.shape[1:]
     # A floor keeps nearly empty expected cells, which are all noise, from deciding the answer.
@@ -126,8 +131,7 @@ def phi_squared(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> Fl
     q = mean.sum(1) / total[:, None]
     row, column = 1 - 2 * p + r * p**2, 1 - 2 * q + c * q**2
     inflation = (variance * row[:, :, None] * column[:, None, :] / expected).sum((1, 2))
-    raw = (pearson - inflation) / total - (r - 1) * (c - 1) / np.maximum(total - 1, 1.0)
-    return np.asarray(np.maximum(0.0, raw))
+    return np.asarray((pearson - inflation) / total - (r - 1) * (c - 1) / np.maximum(total - 1, 1.0))
 
 
 def _v(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:

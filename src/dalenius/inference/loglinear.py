@@ -13,7 +13,7 @@ References
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, sqrt
+from math import exp, inf, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from dalenius.inference.fitting import Fit, degrees_of_freedom, fit_one, saturat
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import sampling_note
 from dalenius.inference.observe import Seen, Source, observe
-from dalenius.inference.profile import coefficient_interval, covariance
+from dalenius.inference.profile import FARTHEST, coefficient_interval, covariance
 
 _MOST_PRINTED = 40
 
@@ -166,10 +166,10 @@ def exponentiated(log: Estimate, name: str) -> Estimate:
             kind=interval.kind,
             method=interval.method,
         )
-    value = _exp(log.value)
-    return Estimate(
-        name=name, value=value, std_error=value * log.std_error, interval=made, assumptions=log.assumptions
-    )
+    # A fit at the boundary has no finite ratio, and no standard error; its interval still has one end.
+    value = _exp(log.value) if abs(log.value) <= FARTHEST else (inf if log.value > 0 else 0.0)
+    error = value * log.std_error if abs(log.value) <= FARTHEST else nan
+    return Estimate(name=name, value=value, std_error=error, interval=made, assumptions=log.assumptions)
 
 
 def _exp(value: float) -> float:

@@ -18,7 +18,8 @@ from dalenius.inference.interval import checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 
-FARTHEST = 25.0
+FARTHEST = 16.0
+"""Log ratios beyond this (a factor of nine million) are called infinite."""
 
 
 def coefficient_interval(
@@ -51,7 +52,10 @@ def coefficient_interval(
         return at
 
     error = sqrt(max(float(contrast @ covariance(fit) @ contrast), 1e-6))
-    lower, upper = (_end(excess(d), min(2 * error, 3.0), FARTHEST + abs(centre)) for d in (-1.0, 1.0))
+    lower, upper = (
+        inf if d * centre > FARTHEST else _end(excess(d), min(2 * error, 3.0), FARTHEST - d * centre)
+        for d in (-1.0, 1.0)
+    )
     return _made(centre - lower, centre + upper, confidence, "profile likelihood")
 
 
