@@ -1,93 +1,136 @@
-"""Inference on a release for pages and API: the library's own functions, named, with their results as plain values."""
+"""Inference on a release for pages and API: the library's own functions, named, with their results as plain values.
 
-import math
+Selections (`first`, `second`) name cells by axis and labels. Methods that simulate take a bounded number of replicates, and
+at most two run at a time in each worker.
+"""
+
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from dalenius.core.release import Release, Table
-from dalenius.core.tabulation import bounds, tidy
+from dalenius.core.estimate import plain_values
+from dalenius.core.release import Release
 from dalenius.errors import ParameterError, RequestError, TooLarge, UnknownName
 
 _MOST_CELLS = 20_000
 _AT_ONCE = threading.BoundedSemaphore(2)
-
-Options = Mapping[str, Any]
-
-
-def _table(release: Release, names: tuple[str, ...]) -> Table:
-    return release.margin(*names) if names else release.table
+Selection = Mapping[str, tuple[str, ...]]
 
 
-def _interval(release: Release, names: tuple[str, ...], confidence: float, options: Options) -> Any:
-    table = _table(release, names)
-    lower, upper = bounds(release, table, confidence)
-    cells = table.space.labels() or [()]
-    return {
-        "axes": [axis.name for axis in table.space.axes],
-        "confidence": confidence,
-        "kind": "population value (privacy noise only)",
-        "cells": [
-            {"labels": list(labels), "value": tidy(v), "lower": tidy(a), "upper": tidy(b)}
-            for labels, v, a, b in zip(
-                cells, table.values.tolist(), lower.tolist(), upper.tolist(), strict=True
-            )
-        ],
-    }
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked of a release."""
+
+    names: tuple[str, ...] = ()
+    confidence: float = 0.95
+    first: Selection = field(default_factory=dict)
+    second: Selection = field(default_factory=dict)
+    method: str = "monte-carlo"
+    replicates: int = 999
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two axes of a two-way question; empty for the table's own."""
+        if self.names and len(self.names) != 2:
+            raise ParameterError("Name the two axes of the table, or none for the first two.")
+        return (self.names[0], self.names[1]) if self.names else ("", "")
 
 
-def _independence(release: Release, names: tuple[str, ...], confidence: float, options: Options) -> Any:
-    from dalenius.inference.independence import independence
+def _interval(release: Release, asked: Question) -> Any:
+    from dalenius.inference import intervals
 
-    method = str(options.get("method", "monte-carlo"))
-    replicates = options.get("replicates", 999)
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or not 99 <= replicates <= 9999:
-        raise ParameterError("replicates must be a whole number from 99 to 9999.")
-    return independence(release, *names, method=method, replicates=replicates)
+    return intervals(release, *asked.names, confidence=asked.confidence)
 
 
-METHODS: dict[str, tuple[str, Callable[[Release, tuple[str, ...], float, Options], Any]]] = {
+def _independence(release: Release, asked: Question) -> Any:
+    from dalenius.inference import independence
+
+    return independence(release, *asked.names, method=asked.method, replicates=asked.replicates)
+
+
+def _homogeneity(release: Release, asked: Question) -> Any:
+    from dalenius.inference import homogeneity
+
+    if len(asked.names) != 2:
+        raise ParameterError("Name two axes: the groups, then the outcome.")
+    return homogeneity(release, *asked.names, method=asked.method, replicates=asked.replicates)
+
+
+def _goodness_of_fit(release: Release, asked: Question) -> Any:
+    from dalenius.inference import goodness_of_fit
+
+    return goodness_of_fit(release, None, *asked.names, method=asked.method, replicates=asked.replicates)
+
+
+def _cramers_v(release: Release, asked: Question) -> Any:
+    from dalenius.inference import cramers_v
+
+    return cramers_v(release, *asked.pair, confidence=asked.confidence, replicates=min(asked.replicates, 999))
+
+
+def _odds_ratio(release: Release, asked: Question) -> Any:
+    from dalenius.inference import odds_ratio
+
+    return odds_ratio(release, *asked.pair, confidence=asked.confidence)
+
+
+def _total(release: Release, asked: Question) -> Any:
+    from dalenius.inference import total
+
+    return total(release, asked.first, confidence=asked.confidence)
+
+
+def _difference(release: Release, asked: Question) -> Any:
+    from dalenius.inference import difference
+
+    return difference(release, asked.first, asked.second, confidence=asked.confidence)
+
+
+def _proportion(release: Release, asked: Question) -> Any:
+    from dalenius.inference import proportion
+
+    return proportion(release, asked.first, asked.second or None, confidence=asked.confidence)
+
+
+def _ratio(release: Release, asked: Question) -> Any:
+    from dalenius.inference import ratio
+
+    return ratio(release, asked.first, asked.second, confidence=asked.confidence)
+
+
+METHODS: dict[str, tuple[str, Callable[[Release, Question], Any]]] = {
     "interval": ("Confidence interval of each cell's population value", _interval),
     "independence": ("Test that the axes of a table are independent", _independence),
+    "homogeneity": ("Test that an outcome is distributed alike in all groups", _homogeneity),
+    "goodness_of_fit": ("Test that all cells are equally likely", _goodness_of_fit),
+    "cramers_v": ("Cramer's V of two axes, corrected for noise", _cramers_v),
+    "odds_ratio": ("Odds ratio of the first two labels of two axes", _odds_ratio),
+    "total": ("Sum of the cells in `first`", _total),
+    "difference": ("Count of `first` minus count of `second`", _difference),
+    "proportion": ("Share of `first` in `second`, or in the whole table", _proportion),
+    "ratio": ("Count of `first` over count of `second`", _ratio),
 }
 
 
-def infer(
-    release: Release, method: str, names: tuple[str, ...], confidence: float, options: Options
-) -> dict[str, Any]:
-    """Run one method; at most two at a time in each worker, because some of them simulate."""
+def infer(release: Release, method: str, asked: Question) -> dict[str, Any]:
+    """Run one method on the first table, or on the table over the named axes."""
     if method not in METHODS:
         raise UnknownName.among("method", method, METHODS)
     if release.table.space.size > _MOST_CELLS:
         raise TooLarge(
-            f"The server computes on tables of at most {_MOST_CELLS:,} cells; download the release and use the library.",
+            f"The server computes on at most {_MOST_CELLS:,} cells; download the release and use the library.",
             limit=_MOST_CELLS,
         )
     known = {axis.name for table in release.tables for axis in table.space.axes}
-    for name in names:
+    for name in (*asked.names, *asked.first, *asked.second):
         if name not in known:
             raise UnknownName.among("axis", name, known)
     with _AT_ONCE:
         try:
-            found = METHODS[method][1](release, names, confidence, options)
-        except (ValueError, ArithmeticError, IndexError, KeyError, TypeError) as error:
+            found = METHODS[method][1](release, asked)
+        except (ValueError, ArithmeticError, LookupError, TypeError) as error:
             raise RequestError(
                 f"{method} cannot be computed from this table ({type(error).__name__})."
             ) from None
-    return {"method": method, "result": plain(found)}
-
-
-def plain(value: Any) -> Any:
-    """JSON-able: infinite and missing numbers become text and null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(v) for v in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else (None if math.isnan(value) else str(value))
-    return value if isinstance(value, str | int | bool | None) else str(value)
+    return {"method": method, "result": plain_values(found.to_dict())}

@@ -1,16 +1,79 @@
 """Tables from a stored list: released once, then any table that the list holds is a free and consistent sum of it.
 
-Nothing here reads data. A request that the list can answer is answered from it, whoever asks, so that nobody buys a
-second, contradicting number.
+Nothing here reads data, except `release`, which the custodian's list pays for once like any other request. A request that
+the list can answer is answered from it, whoever asks, so that nobody buys a second, contradicting number.
 """
 
-from dalenius.core.release import Release
+import threading
+
+from dalenius.core.release import Release, Status
+from dalenius.curator.lists import answer_from_list
+from dalenius.errors import Unsupported
+from dalenius.server import downloads
 from dalenius.server.operations import Desk, Served
+from dalenius.server.views import ReleaseView
+from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
 
 
-def answer(desk: Desk, served: Served, request: RequestDocument) -> Release | None:
-    """The table from the list of the data set; None if there is no list, or it does not hold the table."""
-    if served.entry.list is None:
-        return None
-    return None
+class Lists:
+    """The stored lists of the served data sets."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lock = threading.Lock()
+        self._keys: dict[str, str] = {}
+        self._releases: dict[str, Release] = {}
+
+    def document(self, served: Served) -> RequestDocument | None:
+        """The request that makes the list of a data set."""
+        if served.entry.list is None:
+            return None
+        return load_request(self._desk.config.path(served.entry.list))
+
+    def view(self, served: Served) -> ReleaseView | None:
+        """The published list of a data set."""
+        document = self.document(served) if served.name not in self._keys else None
+        if served.name not in self._keys:
+            if document is None:
+                return None
+            key = self._desk.quote(served, document, "").charge.key
+            with self._lock:
+                self._keys[served.name] = key
+        with self._desk.outages():
+            found = self._desk.catalogue.by_key(self._keys[served.name])
+        return found if found is not None and found.status == Status.PUBLISHED else None
+
+    def release(self, served: Served) -> str | None:
+        """Release the list, if the data set has one; charged once, whoever asks and however often."""
+        document = self.document(served)
+        if document is None:
+            return None
+        return self._desk.release(served, document, analyst="", approved_by="", stage=lambda _: None)
+
+    def answer(self, served: Served, request: RequestDocument) -> Release | None:
+        """The table from the list; None if there is no published list, or it does not hold the table."""
+        if served.entry.list is None or request.table.measure != "count" or request.table.weight is not None:
+            return None
+        if request.table.margins != "none":
+            return None
+        view = self.view(served)
+        if view is None:
+            return None
+        domain = served.curator.domain
+        try:
+            return answer_from_list(
+                self._stored(view), request.space(domain), request.filters(domain), domain
+            )
+        except Unsupported:
+            return None
+
+    def _stored(self, view: ReleaseView) -> Release:
+        with self._lock:
+            known = self._releases.get(view.entry)
+        if known is None:
+            with self._desk.outages():
+                known = downloads.read(self._desk.ledger.release(view.entry))
+            with self._lock:
+                self._releases[view.entry] = known
+        return known

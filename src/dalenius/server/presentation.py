@@ -9,6 +9,8 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.domain import Variable
 from dalenius.core.exact import plain
+from dalenius.core.release import Release
+from dalenius.errors import DaleniusError
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import Store
 from dalenius.server.views import (
@@ -120,6 +122,24 @@ def preview(
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
+
+
+def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:
+    """Whether two releases count the same rows and share a variable."""
+    return (
+        (earlier.dataset, earlier.version, earlier.measure) == (later.dataset, later.version, "count")
+        and later.measure == "count"
+        and bool(set(earlier.variables) & set(later.variables))
+        and earlier.request.get("where") == later.request.get("where")
+    )
+
+
+def tied(release: Release, published: Release) -> Release | None:
+    """The release anchored to an earlier one; None where the two cannot be reconciled."""
+    try:
+        return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
+    except DaleniusError:
+        return None
 
 
 def without_analyst(view: ReleaseView) -> ReleaseView:

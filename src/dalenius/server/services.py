@@ -18,9 +18,12 @@ Services(config)
     release_view(user, entry) -> ReleaseView                            NotFound; NotPublic if withdrawn
     release(user, entry) -> Release                                     the document as the library's own type
     download(user, entry, format) -> Download                           json, csv, html and every other publish/to_*.py
+    anchored(user, entry) -> Release                                    tied to the first publication, which wins
     formats() -> Mapping[str, str]                                      name -> media type
   lists (everybody)
     list_answer(user, dataset, document) -> Release | None              from the stored list; free, never reads data
+    list_view(dataset) -> ReleaseView | None                            the published list itself
+    release_list(user, dataset) -> ReleaseView | None                   (custodian) release the list, once
     download_of(release, format) -> Download
   saved tables (signed in)
     saved(user) -> tuple[SavedTable, ...]; save(user, title, dataset, document); forget(user, title)
@@ -50,16 +53,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.release import Release, Status
-from dalenius.errors import Conflict, ParameterError, TooLarge
+from dalenius.errors import Conflict, NotAllowed, NotPublic, ParameterError, TooLarge
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
-from dalenius.server import downloads, lists, logs, presentation
+from dalenius.server import downloads, logs, presentation
 from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.auth import require
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotFound, places
 from dalenius.server.jobs import Job, Jobs
+from dalenius.server.lists import Lists
 from dalenius.server.metrics import Metrics
 from dalenius.server.operations import Desk
 from dalenius.server.security import RateLimiter
@@ -85,6 +89,7 @@ class Services:
         self.limiter = RateLimiter(config.workers)
         self.metrics = Metrics(config.state_directory)
         self.desk = Desk(config)
+        self.lists = Lists(self.desk)
         self.jobs = Jobs(
             self.store,
             self._run,
@@ -112,6 +117,8 @@ class Services:
         try:
             if self.config.register_on_start:
                 self.desk.register_all(by="server")
+                for served in self.desk.served.values():
+                    self.lists.release(served)
             self.is_ready = True
             self.desk.warm()
         except Exception as error:
@@ -163,7 +170,7 @@ class Services:
             quote,
             quota=self.quota(user, dataset),
             already=self._shown(user, self.desk.already(quote)),
-            from_list=lists.answer(self.desk, served, quote.document) is not None,
+            from_list=self.lists.answer(served, quote.document) is not None,
             refusal=self.desk.refusal(quote),
             direct_cells=self.config.limits.direct_cells,
         )
@@ -175,6 +182,15 @@ class Services:
             raise ParameterError("An idempotency key has at most 200 printable characters.")
         served = self.desk.find(dataset)
         request = self.read_request(dataset, document)
+        if served.entry.mode == "list" and not user.is_custodian:
+            raise NotAllowed(
+                f"{served.name} is served from its stored list; tables that the list does not hold are not released.",
+                dataset=served.name,
+            )
+        if self.lists.answer(served, request) is not None:
+            raise Conflict(
+                "The stored list holds this table: it is free, and there is one number for one fact."
+            )
         self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
         quote = self.desk.quote(served, request, user.name)
         job = self.jobs.submit(
@@ -255,8 +271,6 @@ class Services:
         if shown is None:
             raise NotFound("There is no such release.")
         if shown.status == Status.WITHDRAWN and not user.may_read_ledger:
-            from dalenius.errors import NotPublic
-
             raise NotPublic("This release was withdrawn.", status="withdrawn", entry=entry)
         return shown
 
@@ -290,6 +304,22 @@ class Services:
                     self._files.popitem(last=False)
         return known
 
+    def anchored(self, user: User, entry: str) -> Release:
+        """The release tied to the first publication on the same rows that shares a margin; measured values stay."""
+        view = self.release_view(user, entry)
+        release = self.release(user, entry)
+        with self.desk.outages():
+            every = tuple(self.desk.catalogue.refreshed().values())
+        for earlier in every:
+            if earlier.entry == entry:
+                break
+            if earlier.status != Status.PUBLISHED or not presentation.may_anchor(earlier, view):
+                continue
+            tied = presentation.tied(release, self.release(user, earlier.entry))
+            if tied is not None:
+                return tied
+        return release
+
     def formats(self) -> Mapping[str, str]:
         """Names and media types of the formats."""
         return downloads.formats()
@@ -319,11 +349,23 @@ class Services:
     def list_answer(self, user: User, dataset: str, document: Document) -> Release | None:
         """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it."""
         served = self.desk.find(dataset)
-        return lists.answer(self.desk, served, self.read_request(dataset, document))
+        return self.lists.answer(served, self.read_request(dataset, document))
 
-    def download_of(self, release: Release, format: str) -> Download:
-        """A release that is not stored by itself (an answer from a list) in one of the formats."""
-        return downloads.render(release, format, is_public=True)
+    def list_view(self, dataset: str) -> ReleaseView | None:
+        """The published list of a data set, without who asked for it."""
+        view = self.lists.view(self.desk.find(dataset))
+        return None if view is None else presentation.without_analyst(view)
+
+    def release_list(self, user: User, dataset: str) -> ReleaseView | None:
+        """Release the list of a data set; charged once."""
+        require(user, Role.CUSTODIAN)
+        served = self.desk.find(dataset)
+        self.lists.release(served)
+        return self.lists.view(served)
+
+    def download_of(self, release: Release, format: str, *, is_public: bool = True) -> Download:
+        """A release that is not stored by itself (an answer from a list, an anchored view) in one of the formats."""
+        return downloads.render(release, format, is_public=is_public)
 
     # -- saved tables ------------------------------------------------------------------------------------------
 

@@ -256,8 +256,10 @@ def test_inference_refuses_odd_options(site: Site) -> None:
     made = site.release("ana", document("0.5", ["town", "sex"]))
     path = made.headers["content-location"] + "/inference"
     for body in (
-        {"method": "independence", "options": {"replicates": 10**9}},
-        {"method": "independence", "options": {"method": "__import__"}},
+        {"method": "independence", "replicates": 10**9},
+        {"method": "independence", "test": "__import__"},
+        {"method": "ratio", "first": {"town": ["Aby"]}, "second": {"town": ["Nowhere"]}},
+        {"method": "ratio"},
         {"method": "independence", "table": ["town"]},
         {"method": "interval", "confidence": 1.5},
         {"method": "interval", "table": ["nope"]},

@@ -186,12 +186,36 @@ def test_ledger_verifies_and_statement_matches(site: Site) -> None:
 def test_inference_on_a_release(site: Site) -> None:
     made = site.release("ana", document("2", ["town", "sex"]))
     path = f"/api/v1/releases/{entry_of(made)}/inference"
-    test = site.call("", "POST", path, json={"method": "independence", "options": {"replicates": 99}})
+    test = site.call("", "POST", path, json={"method": "independence", "replicates": 99})
     assert test.status_code == 200 and 0 < test.json()["result"]["p_value"] <= 1
-    cells = site.call("", "POST", path, json={"method": "interval", "table": ["town"]}).json()["result"][
-        "cells"
-    ]
-    assert [c["labels"] for c in cells] == [["Aby"], ["Bro"], ["Cedar"]]
-    assert all(c["lower"] <= c["value"] <= c["upper"] for c in cells)
+    values = made.json()["tables"][0]["values"]
+    asked = {"method": "difference", "first": {"town": ["Aby"]}, "second": {"town": ["Bro"]}}
+    found = site.call("", "POST", path, json=asked).json()["result"]
+    assert found["value"] == sum(values[:2]) - sum(values[2:4])
+    assert found["interval"]["lower"] < found["value"] < found["interval"]["upper"]
+    for body in (
+        {"method": "interval"},
+        {"method": "goodness_of_fit", "replicates": 99},
+        {"method": "homogeneity", "table": ["town", "sex"], "replicates": 99},
+        {"method": "cramers_v", "replicates": 99},
+        {"method": "odds_ratio"},
+        {"method": "total", "first": {"sex": ["male"]}},
+        {"method": "proportion", "first": {"sex": ["male"]}},
+        {"method": "ratio", "first": {"sex": ["male"]}, "second": {"sex": ["female"]}},
+    ):
+        answer = site.call("", "POST", path, json=body)
+        assert answer.status_code == 200, (body, answer.text)
     wrong = site.call("", "POST", path, json={"method": "divination"})
     assert wrong.status_code == 400 and error_code(wrong) == "unknown_name"
+
+
+def test_an_anchored_view_agrees_with_the_first_publication(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    first = site.release("ana", document("0.5", ["town"])).json()["tables"][0]["values"]
+    later = entry_of(site.release("ana", document("0.1", ["town", "sex"])))
+    measured = site.call("", "GET", f"/api/v1/releases/{later}").json()["tables"][0]["values"]
+    tied = site.call("", "GET", f"/api/v1/releases/{later}", params={"view": "anchored"}).json()
+    sums = [sum(tied["tables"][0]["values"][2 * i : 2 * i + 2]) for i in range(3)]
+    assert [round(s, 6) for s in sums] == first
+    assert [b["values"] for b in tied["blocks"]][0] == measured
+    assert tied["adjustments"][-1]["name"] == "anchor"

@@ -4,7 +4,7 @@ Documents are the ones that the command line takes. A release is queued as a job
 otherwise answers 202 with the job's address. Whatever ends a job is seen on a tick.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -23,6 +23,7 @@ Name = Annotated[str, Path(max_length=200)]
 EntryName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 JobName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 Format = Annotated[str | None, Query(max_length=20, description="json, csv, html, …; otherwise by Accept")]
+View = Annotated[Literal["measured", "anchored"], Query()]
 EXAMPLE = {
     "table": {"rows": ["grade"], "columns": ["branch"], "measure": "count"},
     "privacy": {"definition": "pure", "epsilon": "0.5"},
@@ -60,6 +61,15 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
             "The stored list of this data set does not hold this table; ask for a release instead."
         )
     return send(request, await run_in_threadpool(services.download_of, found, choose(request, format)))
+
+
+@router.get("/datasets/{name}/list")
+def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
+    """The published list of a data set, from which every table it holds is free."""
+    view = request.app.state.services.list_view(name)
+    if view is None:
+        raise NotFound("This data set has no published list.")
+    return plain(view)  # type: ignore[no-any-return]
 
 
 @router.post("/datasets/{name}/releases", openapi_extra=document_body(EXAMPLE), status_code=200)
@@ -129,9 +139,18 @@ def releases(
 
 
 @router.get("/releases/{entry}")
-def read(request: Request, entry: EntryName, user: CurrentUser, format: Format = None) -> Response:
-    """A released table by its permanent address, in the format that you accept."""
-    return send(request, request.app.state.services.download(user, entry, choose(request, format)))
+def read(
+    request: Request, entry: EntryName, user: CurrentUser, format: Format = None, view: View = "measured"
+) -> Response:
+    """A released table by its permanent address, in the format that you accept.
+
+    `view=anchored` ties it to the first publication that shares a margin with it; measured values stay beside.
+    """
+    services = request.app.state.services
+    chosen = choose(request, format)
+    if view == "measured":
+        return send(request, services.download(user, entry, chosen))
+    return send(request, services.download_of(services.anchored(user, entry), chosen, is_public=False))
 
 
 @router.get("/inference")
@@ -144,7 +163,7 @@ def methods() -> dict[str, str]:
 def inference(request: Request, entry: EntryName, body: InferenceBody, user: CurrentUser) -> JSONResponse:
     """Intervals, tests and estimates that know the noise; from the release alone."""
     found = request.app.state.services.release(user, entry)
-    return JSONResponse(infer(found, body.method, body.table, body.confidence, dict(body.options)))
+    return JSONResponse(infer(found, body.method, body.question()))
 
 
 @router.get("/saved")

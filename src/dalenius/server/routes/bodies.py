@@ -1,12 +1,13 @@
 """Reading what callers send: documents in JSON or TOML, and a few small JSON bodies."""
 
 import json
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.errors import DocumentError
+from dalenius.server.inference import Question
 from dalenius.spec.load import read_mapping
 from dalenius.spec.request import RequestDocument
 
@@ -91,6 +92,9 @@ class TokenBody(Body):
     password: str = Field(default="", max_length=1024)
 
 
+Labels = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=1000)]
+
+
 class InferenceBody(Body):
     """What to compute from a release."""
 
@@ -99,9 +103,25 @@ class InferenceBody(Body):
         default=(), max_length=20, description="Axes of the table; empty for the first."
     )
     confidence: float = Field(default=0.95, gt=0, lt=1)
-    options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(
-        default_factory=dict, max_length=20
+    first: dict[str, Labels] = Field(
+        default_factory=dict, max_length=20, description="Cells: axis and labels."
     )
+    second: dict[str, Labels] = Field(
+        default_factory=dict, max_length=20, description="Cells to compare with."
+    )
+    test: Literal["monte-carlo", "asymptotic", "chi-square"] = "monte-carlo"
+    replicates: int = Field(default=999, ge=99, le=9999)
+
+    def question(self) -> Question:
+        """As the library takes it."""
+        return Question(
+            names=self.table,
+            confidence=self.confidence,
+            first=self.first,
+            second=self.second,
+            method=self.test,
+            replicates=self.replicates,
+        )
 
 
 class AmountsBody(Body):
