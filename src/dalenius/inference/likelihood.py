@@ -111,25 +111,29 @@ class CountLikelihood:
         return mean[self._which], best[self._which]
 
     def _solve(self) -> tuple[FloatArray, FloatArray]:
-        """Safeguarded Newton steps on E(mu) = mu within a bracket; zero where the score is negative throughout."""
+        """Safeguarded Newton steps on E(mu) = mu within a bracket; zero where the likelihood falls from there on."""
         every = np.arange(len(self._distinct))
         guess = self.channel.centre(self._distinct)
         reach = 10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0)) + np.abs(guess) + 1) + 10
-        low = np.full(len(every), 1e-9)
-        high = np.maximum(guess, 0) + reach
         mean = np.clip(guess, 0.05, None)
+        empty = self._at(every, np.full(len(every), 1e-9))
+        first = self._at(every, mean)
+        # Unimodal in mu for every log-concave law: falling at zero, and lower at the guess, means zero is best.
+        is_zero = (empty.residual <= 0) & (empty.log_likelihood >= first.log_likelihood)
+        mean = np.where(is_zero, 0.0, mean)
+        todo = every[~is_zero]
+        low, high = np.full(len(every), 1e-9), np.maximum(guess, 0) + reach
         for _ in range(100):
-            now = self._at(every, mean)
-            rising = now.residual > 0
-            low, high = np.where(rising, mean, low), np.where(rising, high, mean)
-            step = now.residual / np.maximum(mean - now.variance, 0.05 * mean)
-            trial = mean * np.exp(np.clip(step, -3, 3))
-            inside = (trial > low) & (trial < high)
-            trial = np.where(inside, trial, np.where(low > 1e-8, (low + high) / 2, np.sqrt(low * high)))
-            done = np.abs(trial - mean) <= 1e-10 * (1 + mean)
-            mean = trial
-            if done.all():
+            if not len(todo):
                 break
-        at_zero = high <= 1e-6
-        mean = np.where(at_zero, 0.0, mean)
+            now, old = self._at(todo, mean[todo]), mean[todo]
+            rising = now.residual > 0
+            low[todo], high[todo] = np.where(rising, old, low[todo]), np.where(rising, high[todo], old)
+            step = now.residual / np.maximum(old - now.variance, 0.05 * old)
+            trial = old * np.exp(np.clip(step, -3, 3))
+            inside = (trial > low[todo]) & (trial < high[todo])
+            middle = np.where(low[todo] > 1e-8, (low[todo] + high[todo]) / 2, np.sqrt(low[todo] * high[todo]))
+            mean[todo] = np.where(inside, trial, middle)
+            todo = todo[np.abs(mean[todo] - old) > 1e-10 * (1 + old)]
+        mean = np.where(mean <= 1e-6, 0.0, mean)
         return mean, self._at(every, mean).log_likelihood
