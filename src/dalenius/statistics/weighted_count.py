@@ -1,0 +1,74 @@
+"""Weighted counts: sums of bounded, fixed survey weights in each cell, or of their squares."""
+
+from dataclasses import dataclass
+
+from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.sensitivity import Sensitivity, partitions
+from dalenius.errors import ParameterError, Unsupported
+
+__all__ = ["WeightedCount"]
+
+_MOST_ROWS_FOR_PATTERNS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedCount:
+    """Sum of w, or of w squared (`power` 2), over the rows of each cell, in declared steps of the weight.
+
+    Guarantee: a unit with at most c rows moves the table by at most c times the largest declared weight (squared for
+    `power` 2) in the l1 norm when it is added or removed, and twice that when it is replaced and there is a second cell.
+    Requires: weights within declared bounds, not negative, and *fixed*: a weight that was calibrated on the sample changes
+    for everybody when one unit changes, and is refused unless the custodian declares it fixed.
+    Evidence: exhaustive neighbours in tests/statistics/test_weighted_count.py.
+    References: Rinott et al. (2018), section 8; the squares are the material of the design-based variance.
+    """
+
+    query: TableQuery
+    largest: int
+    power: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        weight: str,
+        space: CellSpace,
+        where: tuple[Filter, ...] = (),
+        *,
+        power: int = 1,
+        is_fixed: bool = False,
+    ) -> "WeightedCount":
+        """For a declared weight variable; `is_fixed` is the custodian's declaration."""
+        if not is_fixed:
+            raise Unsupported(
+                f"The weights {weight!r} are not declared fixed. Weights calibrated on the sample change for everybody"
+                " when one unit changes, so they have no bounded sensitivity."
+            )
+        if power not in (1, 2):
+            raise ParameterError("power is 1 for weights or 2 for their squares.")
+        bounds = domain.variable(weight).bounds
+        if bounds.low < 0:
+            raise ParameterError(f"Weights must not be negative; the declared lower bound of {weight!r} is.")
+        if power == 1:
+            query = TableQuery(space=space, where=where, aggregate=Aggregate.COUNT, weight=weight)
+        else:
+            query = TableQuery(space=space, where=where, aggregate=Aggregate.SUM_OF_SQUARES, value=weight)
+        return cls(query=query, largest=bounds.high**power, power=power)
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """That of a count, times the largest weight."""
+        rows = neighbours.max_rows
+        cells = self.query.space.size - len(self.query.space.structural_zeros)
+        if cells == 0:
+            return Sensitivity.of_patterns(())
+        if rows > _MOST_ROWS_FOR_PATTERNS:
+            raise Unsupported(
+                f"Weighted counts are served for at most {_MOST_ROWS_FOR_PATTERNS} rows to a unit."
+            )
+        leaving = [p for p in partitions(rows) if len(p) <= cells]
+        moves = set(leaving)
+        if neighbours.is_replace:
+            moves |= {(*p, *q) for p in leaving for q in leaving if len(p) + len(q) <= cells}
+        return Sensitivity.of_patterns(tuple(moves)).times(self.largest)
