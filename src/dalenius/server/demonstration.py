@@ -24,6 +24,21 @@ languages = ["en", "de"]
 document = "dataset.toml"
 description = "Every active member of four US services in 2010, from public counts."
 defaults = { definition = "pure", epsilon = "0.1" }
+list = "list.toml"
+"""
+_LIST = """\
+# Released once, when the server first starts; every table inside it is then free and open to everybody.
+title = "Branch, gender and race: the stored list"
+
+[table]
+rows = ["branch"]
+columns = ["gender"]
+wafers = ["race"]
+margins = "all"
+
+[privacy]
+definition = "zero_concentrated"
+rho = 0.1
 """
 
 
@@ -31,8 +46,9 @@ def prepare(directory: Path) -> tuple[Path, dict[str, tuple[str, str]]]:
     """Write what is missing; the configuration's path, and name -> (role, password) of users made or renewed now."""
     population.materialise(directory)
     place = directory / CONFIG
-    if not place.exists():
-        place.write_text(_TEXT, encoding="utf-8")
+    for name, text in ((CONFIG, _TEXT), ("list.toml", _LIST)):
+        if not (directory / name).exists():
+            (directory / name).write_text(text, encoding="utf-8")
     config = ServerConfig.load(place)
     store = Store(config.store_location)
     accounts = Accounts(store)

@@ -259,7 +259,6 @@ def test_inference_refuses_odd_options(site: Site) -> None:
         {"method": "independence", "replicates": 10**9},
         {"method": "independence", "test": "__import__"},
         {"method": "ratio", "first": {"town": ["Aby"]}, "second": {"town": ["Nowhere"]}},
-        {"method": "ratio"},
         {"method": "independence", "table": ["town"]},
         {"method": "interval", "confidence": 1.5},
         {"method": "interval", "table": ["nope"]},
