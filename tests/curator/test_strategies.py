@@ -368,3 +368,16 @@ def test_rows_that_an_axis_drops_are_in_no_margin() -> None:
             blocks.append(block)
         tables = {t.name: np.rint(t.values).tolist() for t in plan.assemble(tuple(blocks))}
         assert tables == {"a x b": [1, 1, 0, 1], "a": [2, 1], "b": [1, 2], "total": [3]}
+
+
+def test_structural_zeros_decide_only_where_a_shown_cell_is_impossible() -> None:
+    domain, axes = world((3, 2, 2))
+    definition = registry.get("definitions", "zero_concentrated")()
+    zeros = frozenset({(0, 1, 0), (0, 1, 1), (2, 0, 0)})
+    space = CellSpace(axes, zeros)
+    free = plan_margins(domain, space, [("a",), ("b", "c")], (), ZERO, definition)
+    assert free.strategy == "residual"
+    bound = plan_margins(domain, space, [("a", "b"), ("c",)], (), ZERO, definition)
+    assert bound.strategy == "interior"
+    tables = run(bound, np.ones((3, 2, 2), dtype=np.int64) * np.array([[[1], [0]], [[1], [1]], [[1], [1]]]))
+    assert tables[0].values[1] == 0 and tables[0].variance[1] == 0

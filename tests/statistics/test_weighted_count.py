@@ -19,12 +19,12 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics.weighted_count import WeightedCount
 
 
-def domain(near: Neighbours = Neighbours()) -> Domain:
+def domain() -> Domain:
     variables = {
         "x": Variable(name="x", domain=Categories(labels=("a", "b"))),
         "w": Variable(name="w", domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2))),
     }
-    return Domain(name="d", population="p", version="1", variables=variables, neighbours=near)
+    return Domain(name="d", population="p", version="1", variables=variables, neighbours=Neighbours())
 
 
 SPACE = CellSpace((Axis(variable="x", labels=("a", "b"), codes=(0, 1)),))

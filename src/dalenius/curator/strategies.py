@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from dalenius.core import joint
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import DROP, Axis, Bounds, CellSpace, Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
-from dalenius.core.margins import Workload
+from dalenius.core.margins import Workload, sum_out
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.query import Filter, TableQuery
@@ -74,8 +76,7 @@ def plan_margins(
         total=total,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
-    shows_interior = any(set(margin) == set(names) for margin in request.margins)
-    if is_nested or (zeros and shows_interior):
+    if is_nested or (isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)):
         return finish(request, *nested_strategies.plan(domain, request))
     workload = Workload(
         tuple(len(a) for a in axes),
@@ -99,6 +100,18 @@ def plan_margins(
     return finish(
         request, best.measurements(setting), law, _assemble(setting, law), _preview(setting, best, found)
     )
+
+
+def shows_structural_zero(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
+    """Whether some cell of a margin is made of impossible cells only, so that it must be shown as zero."""
+    if not space.structural_zeros:
+        return False
+    possible = np.ones(space.shape, dtype=np.int64)
+    possible.ravel()[list(space.structural_indices)] = 0
+    names = [axis.name for axis in space.axes]
+    whole = tuple(range(len(names)))
+    wanted = (tuple(sorted(names.index(n) for n in margin)) for margin in margins)
+    return any(not sum_out(possible, whole, margin).all() for margin in wanted)
 
 
 def public_total(
