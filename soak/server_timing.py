@@ -77,8 +77,10 @@ def _start(folder: Path) -> tuple["subprocess.Popen[bytes]", str, list[dict[str,
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "dalenius.cli.main", "serve", str(folder / "server.toml")]
-        + ["--port", str(port), "--workers", "1"],
+        [
+            *(sys.executable, "-m", "dalenius.cli.main", "serve", str(folder / "server.toml")),
+            *("--port", str(port), "--workers", "1"),
+        ],
         stdout=subprocess.DEVNULL,
         stderr=(folder / "log").open("wb"),
     )

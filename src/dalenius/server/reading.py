@@ -1,0 +1,144 @@
+"""Reading what was released: views, documents, downloads, anchored views, tables from lists."""
+
+from collections.abc import Mapping
+
+from dalenius.core.release import Release, Status
+from dalenius.errors import NotPublic
+from dalenius.server import downloads, presentation
+from dalenius.server.accounts import Role, User
+from dalenius.server.auth import require
+from dalenius.server.errors import NotFound
+from dalenius.server.parts import Document, Parts
+from dalenius.server.views import Download, ReleaseView
+
+_CACHED = 256
+
+
+class Reading(Parts):
+    """For everybody, as far as a release is published; drafts and embargoed ones for who asked, and the custodian."""
+
+    def releases(
+        self,
+        user: User,
+        dataset: str = "",
+        query: str = "",
+        status: str = "",
+        offset: int = 0,
+        limit: int = 50,
+    ) -> tuple[int, tuple[ReleaseView, ...]]:
+        """How many there are and one page of them, newest first."""
+        with self.desk.outages():
+            every = self.desk.catalogue.refreshed().values()
+        words = query.lower().split()
+        found = [
+            view
+            for view in reversed(list(every))
+            if self._may_list(user, view)
+            and (not dataset or view.dataset == dataset)
+            and (not status or view.status == status)
+            and all(word in f"{view.title} {view.dataset}".lower() for word in words)
+        ]
+        page = found[max(offset, 0) : max(offset, 0) + min(max(limit, 1), 500)]
+        return len(found), tuple(self._hidden(user, view) for view in page)
+
+    def release_view(self, user: User, entry: str) -> ReleaseView:
+        """One release, if this user may read it."""
+        with self.desk.outages():
+            view = self.desk.catalogue.refreshed().get(entry)
+        shown = self._shown(user, view)
+        if shown is None:
+            raise NotFound("There is no such release.")
+        if shown.status == Status.WITHDRAWN and not user.may_read_ledger:
+            raise NotPublic("This release was withdrawn.", status="withdrawn", entry=entry)
+        return shown
+
+    def release(self, user: User, entry: str) -> Release:
+        """The release document as the library's own type."""
+        view = self.release_view(user, entry)
+        with self._cache_lock:
+            cached = self._cache.get(entry)
+        if cached is None:
+            with self.desk.outages():
+                cached = downloads.read(self.desk.ledger.release(entry))
+            with self._cache_lock:
+                self._cache[entry] = cached
+                while len(self._cache) > _CACHED:
+                    self._cache.popitem(last=False)
+        return cached.with_(status=Status(view.status))
+
+    def download(self, user: User, entry: str, format: str) -> Download:
+        """A release in one of the published formats."""
+        view = self.release_view(user, entry)
+        place = (entry, f"{format}/{view.status}")
+        with self._cache_lock:
+            known = self._files.get(place)
+        if known is None:
+            known = downloads.render(
+                self.release(user, entry), format, is_public=view.status == Status.PUBLISHED
+            )
+            with self._cache_lock:
+                self._files[place] = known
+                while len(self._files) > _CACHED:
+                    self._files.popitem(last=False)
+        return known
+
+    def anchored(self, user: User, entry: str) -> Release:
+        """The release tied to the first publication on the same rows that shares a margin; measured values stay."""
+        view = self.release_view(user, entry)
+        release = self.release(user, entry)
+        with self.desk.outages():
+            every = tuple(self.desk.catalogue.refreshed().values())
+        for earlier in every:
+            if earlier.entry == entry:
+                break
+            if earlier.status != Status.PUBLISHED or not presentation.may_anchor(earlier, view):
+                continue
+            tied = presentation.tied(release, self.release(user, earlier.entry))
+            if tied is not None:
+                return tied
+        return release
+
+    def formats(self) -> Mapping[str, str]:
+        """Names and media types of the formats."""
+        return downloads.formats()
+
+    def _may_list(self, user: User, view: ReleaseView) -> bool:
+        if view.status == Status.PUBLISHED or user.may_read_ledger:
+            return True
+        return (
+            view.status in (Status.DRAFT, Status.EMBARGOED) and bool(user.name) and view.analyst == user.name
+        )
+
+    def _shown(self, user: User, view: ReleaseView | None) -> ReleaseView | None:
+        """The view, unless the user may not know of it. That something was withdrawn is public."""
+        if view is None or not (self._may_list(user, view) or view.status == Status.WITHDRAWN):
+            return None
+        return self._hidden(user, view)
+
+    def _hidden(self, user: User, view: ReleaseView) -> ReleaseView:
+        return presentation.without_analyst(view) if not self._knows_analyst(user, view) else view
+
+    @staticmethod
+    def _knows_analyst(user: User, view: ReleaseView) -> bool:
+        return user.may_read_ledger or (bool(user.name) and view.analyst == user.name)
+
+    def list_answer(self, user: User, dataset: str, document: Document) -> Release | None:
+        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it."""
+        served = self.desk.find(dataset)
+        return self.lists.answer(served, self.read_request(dataset, document))
+
+    def list_view(self, dataset: str) -> ReleaseView | None:
+        """The published list of a data set, without who asked for it."""
+        view = self.lists.view(self.desk.find(dataset))
+        return None if view is None else presentation.without_analyst(view)
+
+    def release_list(self, user: User, dataset: str) -> ReleaseView | None:
+        """Release the list of a data set; charged once."""
+        require(user, Role.CUSTODIAN)
+        served = self.desk.find(dataset)
+        self.lists.release(served)
+        return self.lists.view(served)
+
+    def download_of(self, release: Release, format: str, *, is_public: bool = True) -> Download:
+        """A release that is not stored by itself (an answer from a list, an anchored view) in one of the formats."""
+        return downloads.render(release, format, is_public=is_public)

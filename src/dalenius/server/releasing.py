@@ -1,0 +1,126 @@
+"""Planning and releasing: previews without data, releases as jobs, quotas and saved tables."""
+
+import asyncio
+import time
+from typing import Any
+
+from dalenius.errors import Conflict, NotAllowed, ParameterError
+from dalenius.server import presentation
+from dalenius.server.accounts import User
+from dalenius.server.auth import require
+from dalenius.server.errors import NotFound
+from dalenius.server.jobs import Job
+from dalenius.server.parts import RELEASERS, Document
+from dalenius.server.reading import Reading
+from dalenius.server.views import DatasetView, JobView, Preview, QuotaView, SavedTable
+from dalenius.spec.load import load_request
+from dalenius.spec.request import RequestDocument
+
+
+class Releasing(Reading):
+    """For analysts and custodians; data sets are for everybody."""
+
+    def datasets(self, user: User) -> tuple[DatasetView, ...]:
+        """Every served data set."""
+        return tuple(self.dataset(name) for name in self.desk.served)
+
+    def dataset(self, name: str) -> DatasetView:
+        """The declaration of one data set."""
+        return presentation.dataset_view(self.desk.find(name), self.config.limits.most_cells)
+
+    def preview(self, user: User, dataset: str, document: Document) -> Preview:
+        """Cells, cost, expected error, quota, and whether it was released before."""
+        require(user, *RELEASERS)
+        served = self.desk.find(dataset)
+        quote = self.desk.quote(served, self.read_request(dataset, document), user.name)
+        return presentation.preview(
+            quote,
+            quota=self.quota(user, dataset),
+            already=self._shown(user, self.desk.already(quote)),
+            from_list=self.lists.answer(served, quote.document) is not None,
+            refusal=self.desk.refusal(quote),
+            direct_cells=self.config.limits.direct_cells,
+        )
+
+    def submit(self, user: User, dataset: str, document: Document, key: str = "") -> JobView:
+        """Queue a release. Everything that can be refused without data is refused here, before anything is queued."""
+        require(user, *RELEASERS)
+        if len(key) > 200 or not key.isprintable():
+            raise ParameterError("An idempotency key has at most 200 printable characters.")
+        served = self.desk.find(dataset)
+        request = self.read_request(dataset, document)
+        if served.entry.mode == "list" and not user.is_custodian:
+            raise NotAllowed(
+                f"{served.name} is served from its stored list; tables that the list does not hold are not released.",
+                dataset=served.name,
+            )
+        if self.lists.answer(served, request) is not None:
+            raise Conflict(
+                "The stored list holds this table: it is free, and there is one number for one fact."
+            )
+        self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
+        quote = self.desk.quote(served, request, user.name)
+        job = self.jobs.submit(
+            user.name,
+            dataset,
+            request.to_dict(),
+            quote.cells,
+            key,
+            most=self.config.limits.waiting_per_user,
+        )
+        return self.job(user, job)
+
+    def run_job(self, job: Job, stage: Any) -> str:
+        """What a runner does with a job."""
+        served = self.desk.find(job.dataset)
+        request = self.read_request(job.dataset, self._document(job))
+        return self.desk.release(served, request, analyst=job.name, approved_by=job.approved_by, stage=stage)
+
+    @staticmethod
+    def _document(job: Job) -> RequestDocument:
+        return load_request(job.request)
+
+    async def wait(self, user: User, job_id: str, seconds: float | None = None) -> JobView:
+        """The job when it is finished, or as it stands after `seconds`; looked at on ticks only."""
+        loop = asyncio.get_running_loop()
+        view = await loop.run_in_executor(None, self.job, user, job_id)
+        until = time.time() + (self.config.limits.wait_seconds if seconds is None else seconds)
+        while not view.is_finished and view.state != "awaiting approval" and time.time() < until:
+            tick = self.jobs.next_tick(view.created, time.time())
+            await asyncio.sleep(max(tick - time.time(), 0.0) + 0.001)
+            view = await loop.run_in_executor(None, self.job, user, job_id)
+        return view
+
+    def job(self, user: User, job_id: str) -> JobView:
+        """A job of one's own; a custodian sees everybody's."""
+        require(user, *RELEASERS)
+        job = self.jobs.find(job_id)
+        if job.name != user.name and not user.is_custodian:
+            raise NotFound("There is no such job.")
+        return job.view(time.time())
+
+    def jobs_of(self, user: User) -> tuple[JobView, ...]:
+        """The user's own jobs, newest first."""
+        require(user, *RELEASERS)
+        return tuple(job.view(time.time()) for job in self.jobs.of(user.name))
+
+    def quota(self, user: User, dataset: str) -> QuotaView:
+        """The user's own quota on the population of a data set."""
+        require(user, *RELEASERS)
+        self.desk.apply_quota(dataset, user.name)
+        return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name)
+
+    def saved(self, user: User) -> tuple[SavedTable, ...]:
+        """The user's saved tables, newest first."""
+        return presentation.saved_tables(self.store, self.named(user))
+
+    def save(self, user: User, title: str, dataset: str, document: Document) -> None:
+        """Keep a request under a title; the same title replaces it."""
+        if not 0 < len(title) <= 200 or not title.isprintable():
+            raise ParameterError("A title has 1 to 200 printable characters.")
+        request = self.read_request(dataset, document)
+        presentation.save_table(self.store, self.named(user), title, dataset, request)
+
+    def forget(self, user: User, title: str) -> None:
+        """Remove a saved table."""
+        self.store.write("DELETE FROM saved WHERE name = ? AND title = ?", self.named(user), title)
