@@ -20,7 +20,7 @@ from typing import Any
 
 from dalenius.core.budget import UNIT, Cost, units_down
 from dalenius.core.neighbours import Relation
-from dalenius.errors import BudgetExhausted
+from dalenius.errors import BudgetExhausted, LedgerMismatch
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.entry import digest_of
 
@@ -77,14 +77,27 @@ class NaiveLedger:
 
 
 def open_ledger(config: dict[str, Any]) -> Ledger:
-    """The ledger under load."""
-    return Ledger.open(
-        config["location"],
-        anchor=config["folder"] + "/anchor",
-        keys=config["folder"] + "/keys",
-        lease_seconds=config.get("lease", 0.3),
-        wait_seconds=60.0,
-    )
+    """The ledger under load; a server that is being killed and started again is waited for."""
+    patience = time.monotonic() + 60
+    while True:
+        try:
+            return Ledger.open(
+                config["location"],
+                anchor=config["folder"] + "/anchor",
+                keys=config["folder"] + "/keys",
+                lease_seconds=config.get("lease", 0.3),
+                wait_seconds=60.0,
+            )
+        except LedgerMismatch:
+            if time.monotonic() > patience:
+                raise
+            time.sleep(0.2)
+
+
+def has_begun(folder: Path, seed: str) -> bool:
+    """Whether somebody was paid already: kills begin after that."""
+    path = folder / f"acks-{seed}"
+    return path.exists() and path.stat().st_size > 0
 
 
 def prepare(config: dict[str, Any]) -> None:
@@ -220,7 +233,12 @@ def kill(config: dict[str, Any]) -> dict[str, Any]:
             return lambda: worker(part, number, log)
 
         children = [fork(work(n)) for n in range(config["workers"])]
-        time.sleep(rng.uniform(0.0, config["longest"]))
+        # The moment is random in steps of work and in time, so that a busy machine is killed at work as well.
+        size, wanted = path.stat().st_size, rng.randrange(0, 40) * config["busy"]
+        patience = time.monotonic() + 3
+        while path.stat().st_size - size < wanted * 50 and time.monotonic() < patience:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0.0, 0.02))
         for child in rng.sample(children, len(children)):
             os.kill(child, signal.SIGKILL)
         for child in children:

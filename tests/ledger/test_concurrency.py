@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 LOAD = Path(__file__).with_name("load.py")
-must_balance = runpy.run_path(str(LOAD))["must_balance"]
+PARTS = runpy.run_path(str(LOAD))
+must_balance, has_begun = PARTS["must_balance"], PARTS["has_begun"]
 WORKERS, REQUESTS = 16, 200
 # About a third of what the workers ask for together.
 LIMIT = 10**9 + 7
@@ -57,7 +58,7 @@ def test_the_naive_twin_fails_the_same_test(tmp_path):
 @pytest.mark.timeout(300)
 def test_fifty_kills_lose_nothing(tmp_path):
     location = str(tmp_path / "ledger.db")
-    result = finish(start("kill", location, tmp_path, workers=3, rounds=50, longest=0.12, limit=10**15))
+    result = finish(start("kill", location, tmp_path, workers=3, rounds=50, busy=1, limit=10**15))
     assert result["rounds"] == 50
     assert result["acknowledged"] > 100
     assert result["unfinished"] > 0
@@ -67,7 +68,7 @@ def test_fifty_kills_lose_nothing(tmp_path):
 @pytest.mark.timeout(300)
 def test_killed_clients_of_a_server_lose_nothing(server, tmp_path):
     location = server.database("killed_clients")
-    result = finish(start("kill", location, tmp_path, workers=3, rounds=10, longest=0.4, limit=10**15))
+    result = finish(start("kill", location, tmp_path, workers=3, rounds=10, busy=1, limit=10**15))
     assert result["rounds"] == 10
     assert result["acknowledged"] > 20
 
@@ -76,16 +77,18 @@ def test_killed_clients_of_a_server_lose_nothing(server, tmp_path):
 @pytest.mark.timeout(300)
 def test_a_killed_server_loses_nothing(server, tmp_path):
     location = server.database("killed_server")
-    process = start("load", location, tmp_path, workers=4, requests=400, lease=600, limit=10**15)
+    process = start("load", location, tmp_path, workers=4, requests=200, lease=600, limit=10**15)
     kills = 0
     stop = threading.Event()
     threading.Thread(target=lambda: (process.wait(), stop.set()), daemon=True).start()
-    while not stop.wait(0.8) and kills < 5:
+    while not stop.wait(0.8) and kills < 3:
+        if not has_begun(tmp_path, "0"):
+            continue
         server.kill()
         server.start()
         kills += 1
     result = finish(process)
-    assert kills >= 2
+    assert kills >= 1
     must_balance(result)
-    assert result["charges"] == 4 * 380 + 10
+    assert result["charges"] == 4 * 190 + 10
     assert result["contradictions"] == []

@@ -1,0 +1,147 @@
+"""Grants per second as a multiple of this machine's bare fsync rate, and latency at 16 and 64 clients.
+
+A grant is one reservation: checked, charged, chained and on disk before it is answered. Clients are threads of one
+server process, which is how the writer gets something to batch; separate processes are measured beside them. The bare
+rate is one small append and one fsync at a time, measured before and after every run because disks are moody.
+"""
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parents[1] / "tests" / "ledger"
+
+
+def fsync_rate(folder: Path, seconds: float) -> float:
+    """Appends of one page with an fsync each, per second."""
+    descriptor = os.open(folder / "fsync", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    started, count = time.perf_counter(), 0
+    while time.perf_counter() - started < seconds:
+        os.write(descriptor, b"\0" * 4096)
+        os.fsync(descriptor)
+        count += 1
+    os.close(descriptor)
+    return count / (time.perf_counter() - started)
+
+
+def threads(location: str, folder: Path, clients: int, seconds: float) -> dict[str, Any]:
+    """So many clients of one process, each asking again as soon as it is answered."""
+    from dalenius.ledger import Ledger
+
+    load = runpy.run_path(str(TESTS / "load.py"))
+    ledger = Ledger.open(location, anchor=folder / "anchor", keys=folder / "keys")
+    ledger.register("people", "census", "1", "fingerprint", "domain")
+    ledger.grant("people", "add-remove", 900, 0, by="custodian")
+    before = fsync_rate(folder, 0.5)
+    stop = time.perf_counter() + seconds
+    latencies: list[list[float]] = [[] for _ in range(clients)]
+
+    def work(number: int) -> None:
+        mine, turn = latencies[number], 0
+        while (started := time.perf_counter()) < stop:
+            ledger.reserve(load["charge"](f"{clients}-{number}-{turn}", 1000))
+            mine.append(time.perf_counter() - started)
+            turn += 1
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(clients)]
+    started = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    elapsed = time.perf_counter() - started
+    after = fsync_rate(folder, 0.5)
+    segments = len((folder / "anchor").read_text().split())
+    ledger.close()
+    every = sorted(latency for mine in latencies for latency in mine)
+    bare = (before + after) / 2
+    return {
+        "clients": clients,
+        "grants": len(every),
+        "grants_per_second": round(len(every) / elapsed),
+        "fsync_per_second": [round(before), round(after)],
+        "multiple_of_fsync": round(len(every) / elapsed / bare, 2),
+        "grants_per_transaction": round(len(every) / max(segments - 3, 1), 1),
+        "p50_ms": round(1000 * every[len(every) // 2], 2),
+        "p99_ms": round(1000 * every[len(every) * 99 // 100], 2),
+    }
+
+
+def processes(location: str, folder: Path, clients: int, requests: int) -> dict[str, Any]:
+    """So many processes that each charge and complete; two transactions a request, nothing to batch."""
+    config = {
+        "job": "load",
+        "location": location,
+        "folder": str(folder),
+        "seed": "bench",
+        "limit": 10**15,
+        "workers": clients,
+        "requests": requests,
+        "lease": 600,
+    }
+    bare = fsync_rate(folder, 0.5)
+    done = subprocess.run(
+        [sys.executable, str(TESTS / "load.py"), json.dumps(config)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    result = json.loads(done.stdout)
+    rate = result["grants"] / result["seconds"]
+    acks = [line.split(" ") for line in (folder / "acks-bench").read_text().splitlines()]
+    waits = sorted(float(ack[3]) for ack in acks if ack[0] == "R")
+    return {
+        "processes": clients,
+        "releases_per_second": round(rate),
+        "fsync_per_second": round(bare),
+        "multiple_of_fsync": round(rate / bare, 2),
+        "p50_ms": round(1000 * waits[len(waits) // 2], 2),
+        "p99_ms": round(1000 * waits[len(waits) * 99 // 100], 2),
+        "balanced": result["spent"] == result["charged"] == result["released"] and not result["problems"],
+    }
+
+
+@contextmanager
+def places() -> Iterator[dict[str, Any]]:
+    """A function from names to new locations, for each store that is installed."""
+    parts = runpy.run_path(str(TESTS / "conftest.py"))
+    folder = Path(tempfile.mkdtemp(prefix="dalenius-bench-"))
+    found: dict[str, Any] = {"sqlite": lambda name: str(folder / f"{name}.db")}
+    server = None
+    if parts["binaries"]() is not None:
+        home = Path(tempfile.mkdtemp(prefix="dalenius-postgres-"))
+        server = parts["Server"](home)
+        found["postgres"] = server.database
+    try:
+        yield found
+    finally:
+        if server is not None:
+            server.kill()
+            shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(quick: bool = False) -> dict[str, object]:
+    """Both stores, 16 and 64 clients, and 16 processes."""
+    seconds, requests = (2.0, 20) if quick else (10.0, 200)
+    results: dict[str, object] = {}
+    with places() as stores:
+        for store, place in stores.items():
+            rows = []
+            for clients in (1, 16, 64):
+                with tempfile.TemporaryDirectory() as scratch:
+                    rows.append(threads(place(f"t{clients}"), Path(scratch), clients, seconds))
+            with tempfile.TemporaryDirectory() as scratch:
+                rows.append(processes(place("p16"), Path(scratch), 16, requests))
+            results[store] = rows
+    return results
