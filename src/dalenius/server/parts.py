@@ -12,10 +12,10 @@ from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.auth import require
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import places
-from dalenius.server.jobs import Jobs
 from dalenius.server.lists import Lists
 from dalenius.server.metrics import Metrics
 from dalenius.server.operations import Desk
+from dalenius.server.runners import Jobs
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import Store
 from dalenius.server.views import Download

@@ -46,8 +46,8 @@ Services(config)
 
 from dalenius.server.config import ServerConfig
 from dalenius.server.custody import Custody
-from dalenius.server.jobs import Jobs
 from dalenius.server.releasing import Releasing
+from dalenius.server.runners import Jobs
 
 
 class Services(Releasing, Custody):

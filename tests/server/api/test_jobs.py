@@ -9,7 +9,8 @@ import pytest
 
 from dalenius.errors import ApprovalRequired, Conflict, RequestError
 from dalenius.server.errors import NotFound, TooManyRequests, Unavailable
-from dalenius.server.jobs import Job, Jobs
+from dalenius.server.jobs import Job
+from dalenius.server.runners import Jobs
 from dalenius.server.store import Store
 
 TICK = 0.05
