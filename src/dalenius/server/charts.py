@@ -49,12 +49,13 @@ def bars(marks: Sequence[Mark], *, title: str, description: str, show: Format) -
     """Horizontal bars with whiskers, grouped under headings; at most `MOST_BARS` of them."""
     shown = [m for m in marks if m.value is not None][:MOST_BARS]
     ends = [0.0] + [e for m in shown for e in (m.value, m.lower, m.upper) if e is not None]
-    scale = ticks(min(ends), max(ends))
+    # A few negative values beside large ones would waste a whole tick's width; they are drawn at the axis.
+    scale = ticks(min(ends) if -min(ends) > 0.03 * max(ends) else 0.0, max(ends))
     low, high = scale[0], scale[-1]
     room = _WIDTH - _LABEL - _VALUE
 
     def x(value: float) -> float:
-        return _LABEL + (value - low) / (high - low) * room
+        return _LABEL + (max(value, low) - low) / (high - low) * room
 
     y, parts, group = 26.0, [], ""
     for mark in shown:

@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core.exact import plain
 from dalenius.errors import DaleniusError
+from dalenius.ledger.account import Purse
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require
 from dalenius.server.errors import NotFound
@@ -79,16 +80,10 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
     wording = Wording(language_of(request), services)
-    purses = (
-        [purse.to_dict() for purse in account.purses if purse.is_limited or purse.charges] if account else []
-    )
-    epsilon = account.pure if account and account.pure is not None else None
-    if account and epsilon is None:
-        epsilon = concentrated_epsilon(account.spent.rho)
-    smallest = min(
-        (e for e in (epsilon, concentrated_epsilon(account.spent.rho) if account else None) if e is not None),
-        default=0,
-    )
+    purses = account.purses if account else ()
+    spent = concentrated_epsilon(account.spent.rho) if account else 0.0
+    if account and account.pure is not None:
+        spent = min(spent, float(account.pure))
     return _desk(
         request,
         "custodian/budget.html",
@@ -96,10 +91,14 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         "budget",
         population=population,
         account=account,
-        purses=purses,
+        purses=[purse.to_dict() for purse in purses if purse.charges or _is_master_limit(purse)],
         users=services.users(user),
-        epsilon_view=wording.amount(float(smallest)),
+        epsilon_view=wording.amount(spent),
     )
+
+
+def _is_master_limit(purse: Purse) -> bool:
+    return purse.is_limited and purse.key.page == "master"
 
 
 def _back(population: str) -> str:

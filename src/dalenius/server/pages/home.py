@@ -117,5 +117,5 @@ def _noise_chart(language: str) -> str:
         marks,
         title=messages.translate(language, "explain.chart"),
         description="",
-        show=lambda p: numbers.percent(p, language, 0 if p == 0 else 1),
+        show=lambda p: numbers.percent(p, language, 0 if round(p * 100, 9).is_integer() else 1),
     )

@@ -3,13 +3,16 @@
 import os
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from dalenius.server.errors import NotFound
 from dalenius.server.pages import account, auditor, builder, custodian, home, mine, reading, released
-from dalenius.server.pages.page import HERE, environment
+from dalenius.server.pages.page import HERE, environment, refuse
 
 
 class _Kept(StaticFiles):
@@ -29,5 +32,22 @@ def mount(app: FastAPI) -> None:
     """Add every page. Files of a release come first: their addresses look like the release's own with an ending."""
     environment()
     app.mount("/static", _Kept(directory=HERE / "static"), name="static")
+    _not_found(app)
     for module in (reading, released, builder, home, mine, account, custodian, auditor):
         app.include_router(module.router)
+
+
+def _not_found(app: FastAPI) -> None:
+    """An address that leads nowhere is a page for readers, and stays the one error shape for programs."""
+    shaped: Any = app.exception_handlers[HTTPException]
+
+    async def answer(request: Request, error: HTTPException) -> Response:
+        is_reader = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
+            "/api/"
+        )
+        if error.status_code == 404 and is_reader:
+            return await run_in_threadpool(refuse, request, NotFound("There is nothing at this address."))
+        response: Response = await shaped(request, error)
+        return response
+
+    app.exception_handlers[HTTPException] = answer  # type: ignore[assignment]

@@ -7,6 +7,7 @@ from math import isfinite
 _GROUP = {"en": (",", "."), "de": (".", ",")}
 MINUS = "\u2212"
 _THIN = "\u202f"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: object, language: str = "en", digits: int | None = None) -> str:
@@ -38,8 +39,8 @@ def percent(value: float, language: str = "en", digits: int = 1) -> str:
 def amount(value: object, language: str = "en", digits: int = 3) -> str:
     """A privacy amount for readers: a few significant digits; the exact value is in the documents.
 
-    >>> amount("0.0125"), amount("1/3", "de"), amount(None), amount("0")
-    ('0.0125', '0,333', '–', '0')
+    >>> amount("0.0125"), amount("1/3", "de"), amount(None), amount("0"), amount("1e-6")
+    ('0.0125', '0,333', '–', '0', '10⁻⁶')
     """
     if value is None or value == "":
         return "–"
@@ -47,7 +48,8 @@ def amount(value: object, language: str = "en", digits: int = 3) -> str:
     text = f"{float(exact):.{digits}g}"
     if "e" in text:
         mantissa, _, power = text.partition("e")
-        text = f"{mantissa}\u202f×\u202f10^{int(power)}"
+        tens = "10" + str(int(power)).translate(_RAISED)
+        text = tens if mantissa == "1" else f"{mantissa}\u202f×\u202f{tens}"
     return text.replace(".", _GROUP.get(language, _GROUP["en"])[1])
 
 

@@ -25,6 +25,11 @@ from dalenius.server.pages.wording import Wording
 HERE = Path(__file__).parent.parent
 LANGUAGE = "dalenius_language"
 FLASH = "dalenius_said"
+NEXT_STATES = {
+    "draft": ("published", "embargoed", "withdrawn"),
+    "embargoed": ("published", "withdrawn"),
+    "published": ("withdrawn",),
+}
 _MENU = (
     ("datasets", "/", ("/d/",)),
     ("tables", "/tables", ("/r/",)),
@@ -46,6 +51,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["static"] = static
+    made.globals["next_states"] = lambda status: NEXT_STATES.get(status, ())
     made.globals["language_name"] = lambda code: messages.translate(code, "language.name")
     return made
 

@@ -101,7 +101,11 @@ class Shown:
         """The request document that asks for this table."""
         variables = self.dataset.variables if self.dataset else ()
         steps = {variable.name: variable.step for variable in variables if variable.is_numeric}
-        return request_of(self.release, dict_of(self.layout), steps)
+        document = request_of(self.release, dict_of(self.layout), steps)
+        if self.dataset is None:
+            return document
+        plainer = from_request(document, self.dataset).to_request(self.dataset.name)
+        return {**document, "table": plainer["table"]}
 
     def _edit_href(self) -> str:
         if self.dataset is None or not self.axes:

@@ -181,7 +181,7 @@ def concentrated_epsilon(rho: Fraction, delta: float = 1e-6) -> float:
     """The usual upper bound on epsilon at delta for rho-zCDP, for readers: rho + 2 sqrt(rho log(1/delta)).
 
     >>> round(concentrated_epsilon(Fraction(1, 2)), 3)
-    5.756
+    5.757
     """
     return float(rho) + 2 * sqrt(float(rho) * log(1 / delta))
 

@@ -1,0 +1,113 @@
+"""axe finds no violation of WCAG 2.2 A and AA on any page; in dark colours the contrast is checked again."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+EVERYTHING = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
+COLOURS = {"type": "rule", "values": ["color-contrast"]}
+TABLE = "rows=mode&columns=age&wafers=district&definition=pure&epsilon=0.2"
+OPEN = "/d/commuters/table?rows=mode&level.mode=*&group.mode=own|bicycle&columns=minutes&where.age=15-24&measure=mean%3Aminutes"
+
+
+@pytest.fixture
+def released(site: Any) -> dict[str, str]:
+    """Releases of each kind: published, withdrawn, and one that awaits approval."""
+    services = site.services
+    carla, anna = services.accounts.find("carla"), services.accounts.find("anna")
+
+    def release(document: dict[str, Any]) -> Any:
+        job = services.submit(anna, "commuters", document)
+        for _ in range(200):
+            job = services.job(anna, job.id)
+            if job.is_finished or job.state == "awaiting approval":
+                break
+            time.sleep(0.05)
+        return job
+
+    def table(**axes: Any) -> dict[str, Any]:
+        return {"dataset": "commuters", "table": axes, "privacy": {"definition": "pure", "epsilon": "0.2"}}
+
+    first = release(table(rows=["mode"], columns=["age"], wafers=["district"])).entry
+    second = release(table(rows=["district"])).entry
+    services.set_status(carla, second, "withdrawn")
+    services.set_approval(carla, "ridgeford", "0.01")
+    waiting = release({**table(rows=["age"]), "privacy": {"definition": "pure", "epsilon": "0.5"}}).id
+    services.save(anna, "Saved one", "commuters", table(rows=["age"]))
+    return {"first": first, "second": second, "job": waiting}
+
+
+def pages(ids: dict[str, str]) -> dict[str, list[str]]:
+    """Every page by who may see it."""
+    r, e = f"/r/{ids['first']}", f"/r/{ids['second']}"
+    return {
+        "": [
+            "/", "/tables", "/explain", "/explain/noise", "/explain/compare", "/explain/protected", "/sign-in",
+            "/d/commuters", "/d/commuters/table", f"/d/commuters/table?{TABLE}", r, f"{r}?show=row&chart=heat&as=interval",
+            f"{r}/independence", f"{r}/compare?a=0&b=1", f"{r}/cite", "/r/none", "/explain/none",
+        ],
+        "anna": [
+            f"/d/commuters/table?{TABLE}", OPEN, "/d/commuters/table?guide=1", "/d/commuters/table?rows=nothing",
+            "/d/commuters/table?rows=mode&epsilon=1", "/mine", "/account", "/ledger", f"/jobs/{ids['job']}",
+            f"{r}/independence?run=1&axis=mode&axis=age",
+        ],
+        "carla": [
+            "/custodian", "/custodian/budget/ridgeford", "/custodian/approvals", "/custodian/releases",
+            "/custodian/policy", "/custodian/users", "/ledger", "/ledger/evidence", r, e,
+        ],
+        "otto": ["/ledger", "/ledger/evidence", f"/d/commuters/table?{TABLE}"],
+    }  # fmt: skip
+
+
+def violations(page: Any, rules: dict[str, Any]) -> list[str]:
+    """What axe finds, in one line each."""
+    page.evaluate(AXE)
+    found = page.evaluate(
+        "async (rules) => (await axe.run(document, {runOnly: rules, resultTypes: ['violations']})).violations"
+        ".map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ') + ' ' + n.failureSummary).join(' | '))",
+        rules,
+    )
+    return [str(line)[:600] for line in found]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width", "language"), [("light", 1300, "en"), ("dark", 1300, "de"), ("light", 380, "de")]
+)
+def test_every_page(
+    browser: Any, site: Any, released: dict[str, str], scheme: str, width: int, language: str
+) -> None:
+    passwords = {name: site.passwords[name] for name in ("anna", "carla", "otto")}
+    found: dict[str, list[str]] = {}
+    for name, paths in pages(released).items():
+        context = browser.new_context(
+            color_scheme=scheme,
+            locale=language,
+            viewport={"width": width, "height": 900},
+            reduced_motion="reduce",
+        )
+        page = context.new_page()
+        if name:
+            page.goto(f"{site.address}/sign-in")
+            page.fill("#name", name)
+            page.fill("#password", passwords[name])
+            page.click("#sign-in")
+        for path in paths if width > 500 else paths[::3]:
+            page.goto(site.address + path)
+            assert page.evaluate("document.documentElement.lang") == language
+            wide = page.evaluate(
+                "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth"
+                " && !e.closest('.scroll, pre')).map(e => e.tagName + '.' + e.className).slice(0, 3)"
+            )
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, wide)
+            if lines := violations(page, COLOURS if scheme == "dark" else EVERYTHING):
+                found[f"{name} {path}"] = lines
+        context.close()
+    assert not found, "\n".join(f"{place}: {line}" for place, lines in found.items() for line in lines)
