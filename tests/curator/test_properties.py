@@ -64,6 +64,27 @@ def test_rules_on_released_values() -> None:
     assert len(kept.tables) == 1
 
 
+def test_nothing_fails_after_the_charge() -> None:
+    """Totals pass unchanged; a withheld variance and several levels fall back to cutting cell by cell."""
+    rules = TableRules(nonnegative=True, threshold=2, sparse=Fraction(1000))
+    totals = release([-4.0, 1.0])
+    totals = totals.with_(tables=(replace(totals.tables[0], measure="total"),))
+    assert apply(rules, totals) is totals
+    hidden = release([-4.0, 9.0])
+    hidden = hidden.with_(tables=(replace(hidden.tables[0], variance=np.full(2, np.nan)),))
+    assert apply(TableRules(nonnegative=True), hidden).tables[0].values.tolist() == [0, 9]
+    fine = Axis(variable="r", labels=("a", "b"))
+    coarse = Axis(variable="r", labels=("all",), level="country")
+    tables = tuple(
+        Table(name=a.name, space=CellSpace((a,)), values=np.full(len(a), -1.0), variance=np.ones(len(a))) for a in (fine, coarse)
+    )  # fmt: skip
+    levels = release([1.0]).with_(tables=tables)
+    assert all((t.values == 0).all() for t in apply(TableRules(nonnegative=True), levels).tables)
+    free = apply(TableRules(threshold=3), release([-4.0, 1.0]))
+    assert free.tables[0].values.tolist() == [-4, 0]
+    assert free.adjustments[-1]["lower"] is None
+
+
 def test_truncation_states_its_delta_and_refuses_a_smaller_one() -> None:
     roomy = Budget.of("approximate", epsilon="0.5", delta="0.01")
     law = mechanism_for(TableRules(truncation=7), ONE, Relation.ADD_REMOVE, APPROXIMATE, roomy)

@@ -26,6 +26,9 @@ from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.spec.policy import TableRules
 
 
+COUNTS = ("count", "weighted count")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
     """One property: whether differential privacy allows it, how we do it, and what it costs."""
@@ -172,14 +175,24 @@ def check_variance(rules: TableRules, mechanism: Mechanism) -> None:
 
 
 def apply(rules: TableRules, release: Release) -> Release:
-    """The rules that adjust released values, in order: sparse, nonnegative, threshold. Measured blocks stay."""
-    if rules.sparse is not None and release.tables:
+    """The rules that adjust released values, in order: sparse, nonnegative, threshold. Measured blocks stay.
+
+    They are about counts; a release of totals or means passes unchanged. Nothing here can fail after the charge: where the
+    nearest consistent table cannot be found from what is shown, negative cells are cut at zero one by one.
+    """
+    if not release.tables or any(table.measure not in COUNTS for table in release.tables):
+        return release
+    if rules.sparse is not None:
         mean = float(np.mean(release.tables[0].values))
         if mean < float(rules.sparse):
             note = {"name": "withheld", "reason": "sparse", "rule": "mean released count", "charged": True}
             return release.with_(tables=(), blocks=(), adjustments=(*release.adjustments, note))
     if rules.nonnegative:
-        release = Nonnegative()(release)
+        is_known = all(np.isfinite(table.variance).all() for table in release.tables)
+        try:
+            release = Nonnegative()(release) if is_known else Clamping()(release)
+        except Unsupported:
+            release = Clamping()(release)
     if rules.threshold is not None:
         release = Clamping(lower=0.0 if rules.nonnegative else -np.inf, threshold=float(rules.threshold))(
             release

@@ -40,7 +40,7 @@ class Clamping:
             tables.append(replace(table, values=values, is_unbiased=False))
         note = {
             "name": self.name,
-            "lower": self.lower,
+            "lower": None if self.lower == -inf else self.lower,
             "upper": None if self.upper == inf else self.upper,
             "threshold": self.threshold,
             "intervals": "from the measured blocks, cut at the declared bounds",

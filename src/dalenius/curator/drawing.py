@@ -1,0 +1,58 @@
+"""Pictures of laws and perturbation tables, for people who choose between them; nothing here sees data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.law import Kernel
+
+
+def draw_kernel(kernel: Kernel, path: str | Path) -> Path:
+    """p(a, b) as a picture: one row for each count, darker where more probable."""
+    pyplot = _pyplot()
+    low = min(kernel.firsts)
+    high = max(first + len(row) for first, row in zip(kernel.firsts, kernel.rows, strict=True))
+    grid = np.array([kernel.pmf(a, np.arange(low, high)) for a in range(len(kernel.rows))])
+    figure, panel = pyplot.subplots(figsize=(8, 5))
+    image = panel.imshow(
+        grid, cmap="Greys", aspect="auto", extent=(low - 0.5, high - 0.5, len(grid) - 0.5, -0.5)
+    )
+    panel.set_xlabel("shown count b")
+    panel.set_ylabel("exact count a")
+    panel.set_title(f"p(a, b) of {kernel.name}")
+    figure.colorbar(image)
+    return _save(figure, path)
+
+
+def draw_risk_utility(
+    lines: Sequence[Mapping[str, Any]], path: str | Path, measure: str = "std_error"
+) -> Path:
+    """What a cell costs in accuracy against epsilon, one curve for each mechanism; lines as `risk_utility` gives them."""
+    pyplot = _pyplot()
+    figure, panel = pyplot.subplots(figsize=(7, 5))
+    for name in dict.fromkeys(str(line["mechanism"]) for line in lines):
+        own = sorted((line["epsilon"], line[measure]) for line in lines if line["mechanism"] == name)
+        panel.plot([e for e, _ in own], [m for _, m in own], marker="o", label=name.replace("_", " "))
+    panel.set_xlabel("epsilon")
+    panel.set_ylabel(measure.replace("_", " "))
+    panel.set_yscale("log")
+    panel.legend()
+    return _save(figure, path)
+
+
+def _pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _save(figure: Any, path: str | Path) -> Path:
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    _pyplot().close(figure)
+    return Path(path)
