@@ -25,7 +25,6 @@ from dalenius.postprocess.clamping import Clamping
 from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.spec.policy import TableRules
 
-
 COUNTS = ("count", "weighted count")
 
 
