@@ -50,4 +50,4 @@ def _not_found(app: FastAPI) -> None:
         response: Response = await shaped(request, error)
         return response
 
-    app.exception_handlers[HTTPException] = answer  # type: ignore[assignment]
+    app.exception_handlers[HTTPException] = answer

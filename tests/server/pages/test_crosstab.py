@@ -1,0 +1,148 @@
+"""Layout of released tables: values where they belong, margins of error, percentages, marks."""
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.law import Additive
+from dalenius.core.release import Block, Provenance, Release, Table
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.server.pages.comparison import difference_margin
+from dalenius.server.pages.crosstab import flat, lay_out
+
+SEX = Axis(variable="sex", labels=("f", "m"), codes=(0, 1))
+AREA = Axis(variable="area", labels=("a", "b", "c"), codes=(0, 1, 2))
+YEAR = Axis(variable="year", labels=("1", "2"), codes=(0, 1))
+LAW = Additive(DiscreteLaplace(Fraction(1, 2)))
+
+
+def release_of(space: CellSpace, values: list[int]) -> Release:
+    """A release of one measured block."""
+    array = np.array(values, dtype=np.int64)
+    variance = np.full(len(array), LAW.variance)
+    variance[list(space.structural_indices)] = 0.0
+    return Release(
+        blocks=(Block(name="t", space=space, values=array, law=LAW),),
+        tables=(Table(name="t", space=space, values=array.astype(float), variance=variance),),
+        law=LAW,
+        provenance=Provenance(
+            dataset="d",
+            population="p",
+            version="1",
+            definition="pure",
+            budget={"epsilon": "1/2"},
+            neighbours={},
+            cost={},
+            mechanism="discrete_laplace",
+            strategy="table",
+            evidence={},
+            software="",
+            request={},
+            digest="",
+        ),
+    )
+
+
+TWO_WAY = release_of(CellSpace((SEX, AREA)), [100, 20, 9, 300, -4, 75])
+
+
+def test_values_totals_and_margins_of_error() -> None:
+    table = lay_out(TWO_WAY, TWO_WAY.table, rows=["sex"], columns=["area"])
+    lines = table.sheets[0].lines
+    assert [[c.value for c in line.cells] for line in lines] == [
+        [100, 20, 9, 129],
+        [300, -4, 75, 371],
+        [400, 16, 84, 500],
+    ]
+    assert [line.labels for line in lines] == [(("f", 1),), (("m", 1),), ()]
+    assert table.heads == ((("a", 1), ("b", 1), ("c", 1)),)
+    assert {c.half for line in lines[:2] for c in line.cells[:3]} == {LAW.half_width(0.95)}
+    assert lines[0].cells[3].half == pytest.approx(1.959964 * sqrt(3 * LAW.variance))
+    marks = [[c.mark for c in line.cells] for line in lines]
+    assert marks[0] == ["", "", "care", ""] or marks[0] == ["", "", "unreliable", ""]
+    assert marks[1][1] == "unreliable"
+
+
+def test_the_other_way_round_and_wafers() -> None:
+    turned = lay_out(TWO_WAY, TWO_WAY.table, rows=["area"], columns=["sex"], totals=False)
+    assert [[c.value for c in line.cells] for line in turned.sheets[0].lines] == [
+        [100, 300],
+        [20, -4],
+        [9, 75],
+    ]
+    cube = release_of(CellSpace((SEX, AREA, YEAR)), list(range(12)))
+    table = lay_out(cube, cube.table, rows=["area", "sex"], wafers=["year"], totals=False)
+    assert [sheet.title for sheet in table.sheets] == [(("year", "1"),), (("year", "2"),)]
+    assert [c.value for line in table.sheets[1].lines for c in line.cells] == [1, 7, 3, 9, 5, 11]
+    assert table.sheets[0].lines[0].labels == (("a", 2), ("f", 1))
+    assert table.sheets[0].lines[1].labels == (("m", 1),)
+
+
+@pytest.mark.parametrize("show", ["row", "column", "total"])
+def test_percentages_add_up(show: str) -> None:
+    safe = release_of(CellSpace((SEX, AREA)), [1000, 2000, 900, 3000, 4000, 750])
+    table = lay_out(safe, safe.table, rows=["sex"], columns=["area"], show=show)
+    grid = np.array([[c.value for c in line.cells] for line in table.sheets[0].lines], dtype=float)
+    whole = {"row": grid[:, :3].sum(1), "column": grid[:2].sum(0), "total": grid[:2, :3].sum()}[show]
+    assert np.allclose(whole, 1.0)
+
+
+def test_the_error_of_a_percentage_by_simulation() -> None:
+    """Two-sided level 5 %; 4,000 repetitions: the share outside lies within 5 % ± 1.4 % (four standard errors)."""
+    truth = np.array([1000, 2000, 900, 3000, 4000, 750])
+    rng = np.random.default_rng(20260301)
+    points, masses = LAW.central()
+    outside = 0
+    for noise in rng.choice(points, size=(4000, 6), p=masses / masses.sum()):
+        noisy = release_of(CellSpace((SEX, AREA)), list(truth + noise))
+        cell = (
+            lay_out(noisy, noisy.table, rows=["sex"], columns=["area"], show="row")
+            .sheets[0]
+            .lines[0]
+            .cells[0]
+        )
+        assert cell.value is not None and cell.half is not None
+        outside += abs(cell.value - 1000 / 3900) > cell.half
+    assert abs(outside / 4000 - 0.05) < 0.014
+
+
+def test_a_share_of_noise_is_not_shown() -> None:
+    vague = release_of(CellSpace((SEX, AREA)), [3, -2, 4, 3000, 4000, 750])
+    cells = lay_out(vague, vague.table, rows=["sex"], columns=["area"], show="row").sheets[0].lines[0].cells
+    assert [c.value for c in cells] == [None] * 4
+
+
+def test_structural_zeros_are_told_apart() -> None:
+    space = CellSpace((SEX, AREA), frozenset({(0, 1)}))
+    table = lay_out(
+        release_of(space, [1, 0, 3, 4, 5, 6]), release_of(space, [1, 0, 3, 4, 5, 6]).table, rows=["sex"]
+    )
+    cell = table.sheets[0].lines[0].cells[1]
+    assert cell.is_structural and cell.value is None and cell.half is None
+
+
+def test_one_axis_and_none() -> None:
+    line = release_of(CellSpace((AREA,)), [1, 2, 3])
+    table = lay_out(line, line.table)
+    assert [[c.value for c in line.cells] for line in table.sheets[0].lines] == [[1], [2], [3], [6]]
+    total = release_of(CellSpace(()), [42])
+    assert [c.value for line in lay_out(total, total.table).sheets[0].lines for c in line.cells] == [42]
+
+
+def test_charts_get_every_cell_once() -> None:
+    found = flat(lay_out(TWO_WAY, TWO_WAY.table, rows=["sex"], columns=["area"]))
+    assert [(f["row"], f["column"], f["cell"].value) for f in found][:4] == [
+        ("f", "a", 100), ("f", "b", 20), ("f", "c", 9), ("m", "a", 300),
+    ]  # fmt: skip
+
+
+def test_the_margin_of_a_difference_is_exact() -> None:
+    q = difference_margin(TWO_WAY, TWO_WAY.table, 0, 1)
+    points, masses = LAW.central(1e-12)
+    differences = np.subtract.outer(points, points)
+    weights = np.multiply.outer(masses, masses)
+    assert weights[np.abs(differences) <= q].sum() >= 0.95
+    assert weights[np.abs(differences) <= q - 1].sum() < 0.95

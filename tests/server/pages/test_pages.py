@@ -1,0 +1,317 @@
+"""Pages without a browser: roles, forms, escaping, odd input, headers."""
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dalenius.server.accounts import Role, User
+from dalenius.server.app import create_app
+from dalenius.server.config import ServerConfig
+
+_PLACE = Path(__file__).parent.parent / "browser" / "site.py"
+_SPEC = spec_from_file_location("pages_site", _PLACE)
+assert _SPEC is not None and _SPEC.loader is not None
+SITE = module_from_spec(_SPEC)
+sys.modules["pages_site"] = SITE
+_SPEC.loader.exec_module(SITE)
+
+TABLE = "/d/commuters/table?rows=mode&columns=age&definition=pure&epsilon=0.5"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One application, served in-process."""
+    made = create_app(ServerConfig.load(SITE.write_files(tmp_path_factory.mktemp("site"))))
+    services = made.state.services
+    for name, role in SITE.ROLES.items():
+        services.accounts.create(name, role, SITE.PASSWORDS[name])
+    services.register(User("carla", Role.CUSTODIAN), "commuters")
+    with TestClient(made):
+        yield made
+
+
+def visitor(app: Any, name: str = "") -> TestClient:
+    """A browser of one user."""
+    client = TestClient(app, follow_redirects=False, headers={"accept": "text/html"})
+    if name:
+        form = {
+            "csrf": token(client, "/sign-in"),
+            "name": name,
+            "password": SITE.PASSWORDS[name],
+            "next": "/",
+        }
+        assert client.post("/sign-in", data=form).status_code == 303
+    return client
+
+
+def token(client: TestClient, path: str = "/") -> str:
+    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', client.get(path).text)
+    assert found is not None
+    return found.group(1)
+
+
+def release(client: TestClient, **fields: str) -> str:
+    form = {
+        "csrf": token(client, "/account"),
+        "rows": "mode",
+        "epsilon": "0.1",
+        "definition": "pure",
+        **fields,
+    }
+    answer = client.post("/d/commuters/release", data=form)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def test_pages_carry_the_strict_policy_and_nothing_inline(app: Any) -> None:
+    client = visitor(app, "anna")
+    where = release(client)
+    for path in ("/", TABLE, where, "/account", "/mine", "/explain/noise", where.split("?")[0] + "/cite"):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert answer.headers["content-security-policy"].startswith("default-src 'self';")
+        assert not re.search(r"<script(?! src=)|\sstyle=|\son[a-z]+=|<style|javascript:", answer.text), path
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', answer.text), path
+    assert client.get("/account").headers["cache-control"] == "no-store"
+    assert client.get(TABLE).headers["cache-control"] == "no-store"
+
+
+def test_static_files_may_be_kept(app: Any) -> None:
+    client = visitor(app)
+    found = re.search(r'href="(/static/dalenius\.css\?v=[0-9a-f]{12})"', client.get("/").text)
+    assert found is not None
+    assert "max-age=31536000" in client.get(found.group(1)).headers["cache-control"]
+    assert client.get("/static/../pages/state.py").status_code in (404, 400)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/d/commuters/release", {"rows": "mode", "epsilon": "0.1"}),
+        ("/saved", {"dataset": "commuters", "rows": "mode"}),
+        ("/account/tokens", {"label": "x"}),
+        ("/sign-out", {}),
+    ],
+)
+def test_a_form_without_the_token_changes_nothing(app: Any, path: str, fields: dict[str, str]) -> None:
+    anna = visitor(app, "anna")
+    before = app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges
+    for csrf in ("", "0" * 64, token(visitor(app, "carla"), "/account")):
+        assert anna.post(path, data={**fields, "csrf": csrf}).status_code == 403
+    good = token(anna, "/account")
+    crossed = anna.post(path, data={**fields, "csrf": good}, headers={"sec-fetch-site": "cross-site"})
+    assert crossed.status_code == 403
+    assert app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges == before
+    assert anna.get("/account").status_code == 200
+
+
+def test_roles(app: Any) -> None:
+    desk = (
+        "/custodian",
+        "/custodian/budget/ridgeford",
+        "/custodian/approvals",
+        "/custodian/users",
+        "/custodian/policy",
+    )
+    for path in desk:
+        assert visitor(app).get(path).headers["location"].startswith("/sign-in?next=")
+        assert visitor(app, "anna").get(path).status_code == 403
+        assert visitor(app, "otto").get(path).status_code == 403
+        assert visitor(app, "carla").get(path).status_code == 200
+    assert visitor(app, "anna").get("/ledger/evidence").status_code == 403
+    assert visitor(app, "otto").get("/ledger/evidence").status_code == 200
+    otto = visitor(app, "otto")
+    refused = otto.post("/d/commuters/release", data={"csrf": token(otto, "/account"), "rows": "mode"})
+    assert refused.status_code == 403
+
+
+def test_an_analyst_sees_own_lines_and_own_jobs_only(app: Any) -> None:
+    anna, nina = visitor(app, "anna"), visitor(app, "nina")
+    release(anna, rows="district", epsilon="0.07")
+    assert "nina" not in anna.get("/ledger").text
+    assert "anna" not in nina.get("/ledger").text
+    job = app.state.services.jobs_of(app.state.services.accounts.find("anna"))[0].id
+    assert nina.get(f"/jobs/{job}").status_code == 404
+    assert anna.get(f"/jobs/{job}").status_code == 303
+
+
+def test_an_embargoed_table_is_not_there_for_others(app: Any) -> None:
+    services = app.state.services
+    policy = services.desk.served["commuters"].curator.policy
+    services.desk.served["commuters"].curator.policy = policy.model_copy(update={"release": "embargoed"})
+    try:
+        where = release(visitor(app, "anna"), rows="age", epsilon="0.08").split("?")[0]
+    finally:
+        services.desk.served["commuters"].curator.policy = policy
+    for path in (where, f"{where}.csv", f"{where}/cite", f"{where}/independence?run=1", f"{where}/compare"):
+        assert visitor(app).get(path).status_code == 404
+        assert visitor(app, "nina").get(path).status_code == 404
+    assert visitor(app, "anna").get(where).status_code == 200
+    carla = visitor(app, "carla")
+    form = {"csrf": token(carla, "/account"), "status": "published"}
+    assert carla.post(f"/custodian{where.replace('/r/', '/releases/')}/status", data=form).status_code == 303
+    assert visitor(app).get(where).status_code == 200
+
+
+def test_the_same_request_twice_is_charged_once(app: Any) -> None:
+    anna = visitor(app, "anna")
+    first = release(anna, rows="age", columns="mode", epsilon="0.11")
+    charges = app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges
+    second = release(anna, rows="mode", columns="age", epsilon="0.11")
+    assert "again=1" in second and second.split("?")[0] == first.split("?")[0]
+    assert "nothing was charged" in anna.get(second).text
+    assert app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges == charges
+
+
+def test_what_a_caller_wrote_is_escaped(app: Any) -> None:
+    anna = visitor(app, "anna")
+    bad = '"><script>alert(1)</script>'
+    path = f"/d/commuters/table?{urlencode({'rows': 'mode', 'definition': 'pure', 'epsilon': '0.5', 'title': bad})}"
+    assert "<script>alert" not in anna.get(path).text
+    assert "&lt;script&gt;alert" in anna.get(path).text
+    for odd in (f"/tables?q={bad}", f"/sign-in?next={bad}", f"/d/commuters/table?rows={bad}", f"/d/{bad}"):
+        assert "<script>alert" not in visitor(app).get(odd).text
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "evil"])
+def test_no_way_leads_to_another_site(app: Any, target: str) -> None:
+    client = visitor(app)
+    assert client.get("/language/de", params={"next": target}).headers["location"] == "/"
+    form = {
+        "csrf": token(client, "/sign-in"),
+        "name": "anna",
+        "password": SITE.PASSWORDS["anna"],
+        "next": target,
+    }
+    assert client.post("/sign-in", data=form).headers["location"] == "/"
+
+
+def test_languages(app: Any) -> None:
+    client = visitor(app)
+    assert '<html lang="de"' in client.get("/", headers={"accept-language": "de-CH,en;q=0.5"}).text
+    client.get("/language/de")
+    text = client.get(TABLE).text
+    assert '<html lang="de"' in text and "Zeilen und Spalten tauschen" in text
+    client.get("/language/xx")
+    assert '<html lang="de"' in client.get("/").text
+
+
+def test_a_wrong_password_says_no_more_than_an_unknown_name(app: Any) -> None:
+    client = visitor(app)
+    texts = []
+    for name in ("anna", "nobody"):
+        form = {"csrf": token(client, "/sign-in"), "name": name, "password": "wrong-password-1", "next": "/"}
+        answer = client.post("/sign-in", data=form)
+        assert answer.status_code == 403
+        texts.append(re.sub(r'value="[^"]*"', "", answer.text))
+    assert texts[0] == texts[1]
+
+
+def test_tokens_are_shown_once(app: Any) -> None:
+    anna = visitor(app, "anna")
+    made = anna.post(
+        "/account/tokens", data={"csrf": token(anna, "/account"), "label": "script", "days": "7"}
+    )
+    secret = re.search(r"dln_[0-9a-f]{16}_[\w-]+", made.text)
+    assert secret is not None
+    assert secret.group(0) not in anna.get("/account").text
+    bearer = TestClient(app, headers={"authorization": f"Bearer {secret.group(0)}"})
+    assert bearer.get("/api/v1/me").json()["name"] == "anna"
+
+
+def test_a_form_leads_on_to_the_one_address(app: Any) -> None:
+    client = visitor(app, "anna")
+    raw = "/d/commuters/table?rows=&do=rows:mode&measure=count&definition=pure&epsilon=0.5&title=&margins="
+    answer = client.get(raw)
+    assert answer.headers["location"] == "/d/commuters/table?rows=mode&definition=pure&epsilon=0.5"
+    assert client.get(answer.headers["location"]).status_code == 200
+
+
+NAMES = [
+    "rows",
+    "columns",
+    "wafers",
+    "level.mode",
+    "pick.age",
+    "group.mode",
+    "cuts.minutes",
+    "from.minutes",
+    "to.minutes",
+]
+NAMES += ["where.age", "measure", "definition", "epsilon", "delta", "rho", "margins", "do", "title", "guide"]
+WORDS = [
+    "mode",
+    "age",
+    "minutes",
+    "*",
+    "bicycle",
+    "effort",
+    "total:minutes",
+    "pure",
+    "approximate",
+    "0.5",
+    "1e-6",
+    "-1",
+    "nan",
+]
+WORDS += [
+    "9" * 400,
+    "1/0",
+    "\x00",
+    "０",
+    "rows:mode",
+    "0,10,120",
+    "a|b",
+    "all",
+    "\ud7ff",
+    "1e400",
+    "0x10",
+    "½",
+]
+
+
+@settings(max_examples=120, suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(WORDS) | st.text(max_size=20)), max_size=10)
+)
+def test_odd_addresses_are_answered_not_broken(app: Any, pairs: list[tuple[str, str]]) -> None:
+    client = CACHE.setdefault("anna", None) or visitor(app, "anna")
+    CACHE["anna"] = client
+    safe = [(k, v.encode("utf-8", "ignore").decode()) for k, v in pairs]
+    answer = client.get(f"/d/commuters/table?{urlencode(safe)}")
+    for _ in range(3):
+        if answer.status_code != 303:
+            break
+        answer = client.get(answer.headers["location"])
+    assert answer.status_code in (200, 400), answer.status_code
+
+
+CACHE: dict[str, Any] = {}
+
+
+def test_odd_views_of_a_released_table(app: Any) -> None:
+    anna = visitor(app, "anna")
+    where = release(anna, rows="mode", columns="age", epsilon="0.12").split("?")[0]
+    odd = [
+        "rows=age&rows=age&columns=age",
+        "show=zzz&confidence=-1&as=7&chart=x&totals=q",
+        "wafers=mode&columns=none",
+    ]
+    odd += ["confidence=" + "9" * 500, "rows=%00", "show=row&totals=off&chart=heat", "show=column&chart=heat"]
+    for query in odd:
+        assert anna.get(f"{where}?{query}").status_code == 200, query
+    for query in ("a=0&b=99", "a=-1&b=x", "a=" + "9" * 100, "a=²&b=1", "a=3&b=3"):
+        assert anna.get(f"{where}/compare?{query}").status_code == 200, query
+    for ending in (".csv", ".json", ".html"):
+        assert anna.get(where + ending).status_code == 200
+    assert anna.get(where + ".exe").status_code == 406
+    assert anna.get(where + "/../../etc/passwd").status_code == 404

@@ -1,0 +1,149 @@
+"""Every state is an address, and every address is a state."""
+
+from urllib.parse import parse_qsl, urlencode
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalenius.server.pages.state import AxisChoice, TableState, from_request, read_pairs, suggested_cuts
+from dalenius.server.views import DatasetView, LevelView, VariableView
+
+SEX = VariableView(name="sex", label="Sex", is_numeric=False, categories=("female", "male"))
+AREA = VariableView(
+    name="area",
+    label="Area",
+    is_numeric=False,
+    categories=("a", "b & c", "d|e", "ü=1"),
+    levels=(LevelView(name="half", groups=("north", "south")),),
+)
+PAY = VariableView(name="pay", label="Pay", is_numeric=True, bounds=("0", "100"), step="1/2")
+DATA = DatasetView(
+    name="data",
+    title="Data",
+    version="1",
+    population="people",
+    description="",
+    mode="interactive",
+    has_list=False,
+    variables=(SEX, AREA, PAY),
+    neighbours="",
+    measures=("count", "total", "mean"),
+    definitions=("pure",),
+    defaults={"definition": "pure", "epsilon": "0.1"},
+    most_cells=1000,
+)
+
+
+def test_a_known_address() -> None:
+    pairs = [
+        ("rows", "sex"),
+        ("columns", "area"),
+        ("level.area", "half"),
+        ("measure", "total:pay"),
+        ("epsilon", "2"),
+    ]
+    state = read_pairs(pairs, DATA)
+    assert state.to_request("data") == {
+        "dataset": "data",
+        "table": {
+            "rows": ["sex"],
+            "columns": [{"variable": "area", "level": "half"}],
+            "measure": "total",
+            "of": "pay",
+        },
+        "privacy": {"definition": "pure", "epsilon": "2"},
+    }
+
+
+def test_what_is_unknown_is_left_out_and_named() -> None:
+    state = read_pairs([("rows", "sex"), ("rows", "salary"), ("columns", "sex"), ("where.sex", "male")], DATA)
+    assert [c.variable for c in state.rows] == ["sex"]
+    assert (state.columns, state.problems, state.where) == ((), ("salary",), {})
+
+
+def test_buttons_move_variables() -> None:
+    state = TableState().act("rows:sex", DATA).act("rows:area", DATA).act("columns:pay", DATA)
+    assert [c.variable for c in state.rows] == ["sex", "area"]
+    assert state.columns[0].cuts == suggested_cuts(PAY) == ("0", "20", "40", "60", "80", "100")
+    assert [c.variable for c in state.act("earlier:area", DATA).rows] == ["area", "sex"]
+    assert state.act("swap:", DATA).rows == state.columns
+    assert state.act("columns:sex", DATA).place_of("sex") == "columns"
+    assert state.act("remove:pay", DATA).columns == ()
+    assert state.act("rows:nothing", DATA) == state.act("nonsense", DATA) == state
+    assert state.act("clear:", DATA).is_empty
+
+
+def test_a_filter_becomes_the_choice_of_categories() -> None:
+    state = read_pairs([("where.area", "a"), ("where.area", "d|e")], DATA)
+    assert state.act("rows:area", DATA).rows == (AxisChoice(variable="area", picks=("a", "d|e")),)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> TableState:
+    """Any state that the builder can be in."""
+    picks = draw(st.lists(st.sampled_from(AREA.categories), unique=True, max_size=3))
+    area = draw(
+        st.sampled_from(
+            [
+                AxisChoice(variable="area", picks=tuple(c for c in AREA.categories if c in picks)),
+                AxisChoice(variable="area", level="half"),
+                AxisChoice(variable="area", level="*", groups=(("x y", ("a", "d|e")), ("ß", ("ü=1",)))),
+            ]
+        )
+    )
+    axes = draw(
+        st.permutations(
+            [area, AxisChoice(variable="sex"), AxisChoice(variable="pay", cuts=("0", "7.5", "100"))]
+        )
+    )
+    first, second = sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3))))
+    used = draw(st.integers(second, 3))
+    placed = axes[:used]
+    where = (
+        {} if any(c.variable == "sex" for c in placed) else draw(st.sampled_from([{}, {"sex": ("male",)}]))
+    )
+    measure, of = draw(st.sampled_from([("count", ""), ("total", "pay"), ("mean", "pay")]))
+    return TableState(
+        rows=tuple(placed[:first]),
+        columns=tuple(placed[first:second]),
+        wafers=tuple(placed[second:]),
+        where=where,
+        ranges=draw(st.sampled_from([{}, {"pay": ("1", "")}, {"pay": ("1", "99.5")}])),
+        measure=measure,
+        of=of,
+        margins=draw(st.booleans()),
+        definition="pure",
+        amounts={"epsilon": draw(st.sampled_from(["0.1", "1/3", "2"]))},
+        title=draw(st.sampled_from(["", "A & B <i>"])),
+    )
+
+
+@given(states())
+def test_addresses_and_states_are_one_to_one(state: TableState) -> None:
+    pairs = parse_qsl(urlencode(state.to_pairs()))
+    assert read_pairs(pairs, DATA) == state
+    assert read_pairs(pairs, DATA).to_pairs() == pairs
+
+
+@given(states())
+def test_documents_lead_back_to_the_state(state: TableState) -> None:
+    assert from_request(state.to_request("data"), DATA) == state
+
+
+@given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), max_size=30))
+def test_no_address_is_too_odd(pairs: list[tuple[str, str]]) -> None:
+    names = [
+        "rows",
+        "columns",
+        "level.area",
+        "group.area",
+        "cuts.pay",
+        "from.pay",
+        "measure",
+        "pick.sex",
+        "where.sex",
+    ]
+    odd = [(names[i % len(names)], value) for i, (_, value) in enumerate(pairs)]
+    for given_pairs in (pairs, odd):
+        state = read_pairs(given_pairs, DATA)
+        assert read_pairs(state.to_pairs(), DATA).to_pairs() == state.to_pairs()
