@@ -16,17 +16,18 @@ from typing import Any
 from dalenius import version
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
+from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
-from dalenius.curator import gate
+from dalenius.curator import gate, properties
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota, open_account
 from dalenius.curator.planner import Planner
 from dalenius.engines.duckdb import DuckDBSource
-from dalenius.errors import AfterCharge, DataChanged, NotRegistered
+from dalenius.errors import AfterCharge, DataChanged, DocumentError, NotRegistered
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
@@ -115,6 +116,11 @@ class Curator:
     def register(self, *, by: str = "custodian") -> Confidential:
         """Judge the content once, tie the file to its version, and open the population's account."""
         report = dict(self.source.judge())
+        if report.get("rows_skipped"):
+            raise DocumentError(
+                "The file holds records that cannot be read as its format says, so that others may be misread with them;"
+                " repair it before you register it."
+            )
         self.ledger.register(
             population=self.domain.population,
             dataset=self.domain.name,
@@ -229,10 +235,11 @@ class Curator:
         stage: Stage,
     ) -> Release:
         stamp = self._stamp()
+        neighbours: Neighbours = getattr(plan, "neighbours", self.domain.neighbours)
         passage = gate.run(
             plan,
             self.source,
-            self.domain.neighbours,
+            neighbours,
             plan.reservation,
             self._rng,
             entry=reservation.entry,
@@ -248,7 +255,7 @@ class Curator:
             version=self.domain.version,
             definition=plan.definition,
             budget=plan.budget.to_dict(),
-            neighbours=self.domain.neighbours.to_dict(),
+            neighbours=neighbours.to_dict(),
             cost=plan.reservation.to_dict(),
             mechanism=plan.mechanism,
             strategy=plan.strategy,
@@ -258,12 +265,13 @@ class Curator:
             digest=form.digest,
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
-            guarantee=f"{definition.sentence(plan.budget)} {self.domain.neighbours.sentence()}",
+            guarantee=f"{definition.sentence(plan.budget)} {neighbours.sentence()}",
             warnings=plan.warnings,
             is_tainted=self._rng.is_tainted,
         )
         tables = plan.assemble(passage.blocks) if not passage.silent else ()
-        return Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
+        release = Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
+        return properties.apply(self.policy.table, release)
 
     def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
         """Variables of the request that carry a cap of their own."""

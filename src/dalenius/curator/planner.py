@@ -20,8 +20,13 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.curator.magnitudes import plan_mean, plan_total
+from dalenius.curator import properties
+from dalenius.curator.data_dependent import is_data_dependent, plan_data_dependent
+from dalenius.curator.learned_bounds import plan_learned_bounds
+from dalenius.curator.magnitudes import Choose, plan_mean, plan_total
+from dalenius.curator.medians import plan_median
 from dalenius.curator.strategies import plan_margins
+from dalenius.curator.weighted import plan_weighted
 from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.spec.canonical import canonical
@@ -29,6 +34,8 @@ from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 from dalenius.statistics.count import Count
 
+# What a policy acknowledges to say that survey weights were fixed without looking at the sample.
+FIXED_WEIGHTS = "fixed_weights"
 # Members that the planner weighs against each other when a request names none.
 CANDIDATES = ("discrete_laplace", "discrete_gaussian", "truncated_laplace")
 
@@ -43,20 +50,28 @@ class Planner:
     def plan(self, request: RequestDocument) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
         budget = request.budget()
+        if is_data_dependent(budget.definition):
+            self._check(request)
+            return plan_data_dependent(self.domain, request, self.policy)
         definition = self.definition(budget)
-        form = canonical(request, self.domain)
-        query = TableQuery(space=form.space, where=form.filters)
-        self._check(request, query)
-
-        def choose(sensitivity: Sensitivity, part: Budget) -> Mechanism:
-            return self.choose(request.privacy.mechanism, sensitivity, part, definition)
-
-        of, margins = request.table.of, request.margins(self.domain)
-        if of is not None:
+        query = self._check(request)
+        if request.table.of is not None:
+            return self._magnitude(request, query, budget, definition)
+        margins = request.margins(self.domain)
+        if request.table.weight is not None:
             if margins is not None:
-                raise Unsupported("Margins are planned for counts; ask for totals and means table by table.")
-            planner = plan_total if request.table.measure == "total" else plan_mean
-            return planner(self.domain, query, of, budget, definition, choose)
+                raise Unsupported(
+                    "Margins are planned for unweighted counts; ask for weighted tables one by one."
+                )
+            return plan_weighted(
+                self.domain,
+                query,
+                request.table.weight,
+                budget,
+                definition,
+                self._chooser(request, definition),
+                is_fixed=FIXED_WEIGHTS in self.policy.allow.acknowledge,
+            )
         if margins is not None or request.privacy.strategy is not None:
             return plan_margins(
                 self.domain,
@@ -72,6 +87,28 @@ class Planner:
             )
         return self._table(request, query, budget, definition)
 
+    def _magnitude(
+        self, request: RequestDocument, query: TableQuery, budget: Budget, definition: Definition
+    ) -> TablePlan:
+        of, options = str(request.table.of), request.privacy.options
+        if request.margins(self.domain) is not None:
+            raise Unsupported(
+                "Margins are planned for counts; ask for totals, means and medians table by table."
+            )
+        if request.table.measure == "median":
+            return plan_median(self.domain, query, of, budget, definition, options.get("q", "1/2"))
+        if request.table.measure == "total" and "learn_bounds" in options:
+            share = options["learn_bounds"]
+            return plan_learned_bounds(self.domain, query, of, budget, definition, share=share)
+        planner = plan_total if request.table.measure == "total" else plan_mean
+        return planner(self.domain, query, of, budget, definition, self._chooser(request, definition))
+
+    def _chooser(self, request: RequestDocument, definition: Definition) -> Choose:
+        def choose(sensitivity: Sensitivity, part: Budget) -> Mechanism:
+            return self.choose(request.privacy.mechanism, sensitivity, part, definition)
+
+        return choose
+
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
         definition: Definition = registry.get("definitions", budget.definition)()
@@ -81,7 +118,10 @@ class Planner:
             )
         return definition
 
-    def _check(self, request: RequestDocument, query: TableQuery) -> None:
+    def _check(self, request: RequestDocument) -> TableQuery:
+        """The exact table behind a request, if its names are confirmed and its size is allowed."""
+        form = canonical(request, self.domain)
+        query = TableQuery(space=form.space, where=form.filters)
         names = {axis.variable for axis in query.space.axes} | {f.variable for f in query.where}
         names |= {name for name in (request.table.of, request.table.weight) if name is not None}
         for name in sorted(names):
@@ -98,13 +138,14 @@ class Planner:
                 received=query.space.size,
                 limit=limit,
             )
+        return query
 
     def _table(
         self, request: RequestDocument, query: TableQuery, budget: Budget, definition: Definition
     ) -> TablePlan:
         statistic = Count(query)
         sensitivity = statistic.sensitivity(self.domain.neighbours)
-        mechanism = self.choose(request.privacy.mechanism, sensitivity, budget, definition)
+        mechanism = self._ruled(request, sensitivity, budget, definition)
         name = " x ".join(axis.name for axis in query.space.axes) or "total"
         measurement = Noisy(name, statistic, mechanism)
         profile = measurement.profile(self.domain.neighbours)
@@ -126,6 +167,18 @@ class Planner:
                 "law": law.to_dict(),
             },
         )
+
+    def _ruled(
+        self, request: RequestDocument, sensitivity: Sensitivity, budget: Budget, definition: Definition
+    ) -> Mechanism:
+        """The mechanism that the policy's table rules ask for, or the chosen one within its variance cap."""
+        rules = self.policy.table
+        if rules.maximum_entropy or rules.truncation is not None:
+            relation = self.domain.neighbours.relation
+            return properties.mechanism_for(rules, sensitivity, relation, definition, budget)
+        mechanism = self.choose(request.privacy.mechanism, sensitivity, budget, definition)
+        properties.check_variance(rules, mechanism)
+        return mechanism
 
     def choose(
         self, named: str | None, sensitivity: Sensitivity, budget: Budget, definition: Definition

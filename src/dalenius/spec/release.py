@@ -55,7 +55,7 @@ class TableEntry(_Part):
     is_unbiased: bool
     space: SpaceEntry
     values: tuple[float | None, ...]
-    variance: float | None | tuple[float | None, ...] = Field(description="null where it is withheld")
+    variance: float | tuple[float | None, ...] | None = Field(description="null where it is withheld")
 
 
 class ProvenanceEntry(_Part):
@@ -95,5 +95,8 @@ class ReleaseDocument(_Part):
 
 def schema_text() -> str:
     """The JSON Schema as it is published."""
-    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **ReleaseDocument.model_json_schema()}
+    content = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **ReleaseDocument.model_json_schema(),
+    }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

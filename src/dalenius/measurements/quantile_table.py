@@ -1,0 +1,126 @@
+"""A quantile in every cell of a table, by the exponential mechanism: the default for tables of medians.
+
+Guarantee
+    epsilon-DP for the whole table. A unit with c rows moves the scores of the cells that its rows are in, by at most
+    max(q, 1 - q) for each row, so the cells' losses add up to at most epsilon however the rows are spread. Under replace one
+    unit's rows leave and another's enter: twice that, so each cell gets half of epsilon.
+Requires
+    Declared bounds and step; cells that do not depend on data; at most `MOST_CELLS` of them.
+Noise
+    No additive noise: grid points are drawn with probability falling by each record that they are away from the quantile.
+Evidence
+    Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_quantile_table.py.
+References
+    Smith (2011); McSherry & Talwar (2007). Each cell's selection has a bounded range, so rho is epsilon^2 / 8.
+
+The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.exact import plain
+from dalenius.core.law import IntArray, Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.quantile_selection import score_change, score_weights, select
+from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError, TooLarge
+
+__all__ = ["QuantileTable"]
+
+MOST_CELLS = 500
+_LEAST_RATE = Fraction(1, 5000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileTable:
+    """One quantile of one numeric variable for each cell, in steps."""
+
+    name: str
+    space: CellSpace
+    queries: tuple[ValuesQuery, ...]
+    low: int
+    high: int
+    epsilon: Fraction
+    neighbours: Neighbours
+    q: Fraction = Fraction(1, 2)
+    step: Fraction = Fraction(1)
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Smith (2011)", "McSherry & Talwar (2007)")
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 < self.q < 1:
+            raise ParameterError(f"a quantile needs 0 < q < 1; received {plain(self.q)}.", name="q")
+        if self.space.size > MOST_CELLS:
+            raise TooLarge(
+                f"A table of quantiles has at most {MOST_CELLS} cells; received {self.space.size:,}.",
+                received=self.space.size,
+                limit=MOST_CELLS,
+            )
+        if self.cell_epsilon / self._change < _LEAST_RATE:
+            raise ParameterError("epsilon is too small for quantiles with so fine a q.", name="epsilon")
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """What one cell loses when all rows of a unit are added to it or removed from it."""
+        return self.epsilon / 2 if self.neighbours.is_replace else self.epsilon
+
+    @property
+    def _change(self) -> Fraction:
+        return score_change(self.q, is_replace=False, rows=self.neighbours.max_rows)
+
+    @property
+    def law(self) -> Joint:
+        """Public parameters of the selections."""
+        return Joint(
+            "quantile_table",
+            {
+                "q": plain(self.q),
+                "epsilon": plain(self.cell_epsilon),
+                "low": self.low,
+                "high": self.high,
+                "step": plain(self.step),
+            },
+        )
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The sorted values of each cell."""
+        return self.queries
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Rows of a unit cost in proportion; a replaced unit counts twice."""
+        sides = 2 if neighbours.is_replace else 1
+        epsilon = self.cell_epsilon * sides * Fraction(neighbours.max_rows, self.neighbours.max_rows)
+        return PrivacyProfile(
+            relation=neighbours.relation, epsilon=epsilon, rho=epsilon * epsilon / 8, evidence=self.evidence
+        )
+
+    def draw(self, rng: RandomSource) -> None:
+        """Nothing: the weights need the data."""
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """One grid point for each cell, empty or not; structural zeros stay zero."""
+        weights = score_weights(self.cell_epsilon, self._change, self.low, self.high)
+        structural = set(self.space.structural_indices)
+        answers = np.zeros(self.space.size, dtype=np.int64)
+        for i, values in enumerate(exact):
+            chosen = select(values.open_below_the_gate(), self.low, self.high, self.q, weights, rng)
+            answers[i] = 0 if i in structural else chosen
+        return Value(answers)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The released array."""
+        if isinstance(outcome, NoReply):
+            return None
+        return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="quantile")

@@ -1,0 +1,118 @@
+"""What the planner makes of a request: the best mechanism, the policy's rules, medians, weights, learned bounds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator.curator import Curator
+from dalenius.curator.planner import Planner
+from dalenius.errors import DaleniusError, NotAllowed, TooLarge, Unsupported
+from dalenius.spec.load import load_dataset, load_policy, load_request
+
+DATASET = {
+    "dataset": {"name": "d", "population": "p", "public": True},
+    "variables": {
+        "a": {"categories": ["x", "y"]},
+        "n": {"bounds": [0, 100], "step": 1},
+        "w": {"bounds": [1, 5], "step": "0.5"},
+    },
+}
+ROWS = {
+    "a": ["x"] * 300 + ["y"] * 200,
+    "n": [30 + i % 5 for i in range(300)] + [70 + i % 3 for i in range(200)],
+    "w": [2.0] * 500,
+}
+
+
+def plan(
+    table: dict[str, object], privacy: dict[str, object], policy: dict[str, object] | None = None
+) -> object:
+    planner = Planner(domain=load_dataset(DATASET).domain(), policy=load_policy(policy or {}))
+    return planner.plan(load_request({"table": table, "privacy": privacy}))
+
+
+def release(
+    tmp_path: Path, table: dict[str, object], privacy: dict[str, object], policy: dict[str, object]
+) -> object:
+    rng = RecordedRandomness(11)
+    with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=rng, policy=policy) as curator:
+        curator.register()
+        return curator.release({"table": table, "privacy": privacy})
+
+
+PURE = {"definition": "pure", "epsilon": 1}
+APPROXIMATE = {"definition": "approximate", "epsilon": 1, "delta": "1e-6"}
+CONCENTRATED = {"definition": "zero_concentrated", "rho": "0.5"}
+
+
+def test_the_best_mechanism_is_chosen_from_the_request_alone() -> None:
+    assert plan({"rows": ["a"]}, PURE).mechanism == "discrete_laplace"
+    assert plan({"rows": ["a"]}, CONCENTRATED).mechanism == "discrete_gaussian"
+    best = plan({"rows": ["a"]}, APPROXIMATE)
+    for name in ("discrete_laplace", "discrete_gaussian", "truncated_laplace"):
+        named = plan({"rows": ["a"]}, APPROXIMATE | {"mechanism": name})
+        assert best.preview["std_error"] <= named.preview["std_error"] + 1e-12
+
+
+def test_a_pure_budget_is_spent_to_the_last_bit() -> None:
+    assert plan({"rows": ["a"]}, PURE).reservation.epsilon == 1
+
+
+def test_truncation_of_the_policy_is_applied_or_refused() -> None:
+    rules = {"table": {"truncation": 20}}
+    made = plan({"rows": ["a"]}, APPROXIMATE, rules)
+    assert made.mechanism == "truncated_laplace" and made.law.noise.limit == 20
+    with pytest.raises(NotAllowed):
+        plan({"rows": ["a"]}, APPROXIMATE, {"table": {"truncation": 3}})
+
+
+def test_a_variance_cap_refuses_before_data_are_read() -> None:
+    with pytest.raises(NotAllowed):
+        plan({"rows": ["a"]}, {"definition": "pure", "epsilon": "0.1"}, {"table": {"variance_cap": 5}})
+
+
+def test_the_policy_limits_cells_and_definitions() -> None:
+    with pytest.raises(TooLarge):
+        plan({"rows": ["a"]}, PURE, {"allow": {"most_cells": 1}})
+    with pytest.raises(NotAllowed):
+        plan({"rows": ["a"]}, PURE, {"allow": {"definitions": ["zero_concentrated"]}})
+    with pytest.raises(DaleniusError):
+        plan({"rows": ["a"]}, {"definition": "bootstrap", "epsilon": 1})
+
+
+def test_medians_by_cell(tmp_path: Path) -> None:
+    made = release(tmp_path, {"rows": ["a"], "measure": "median", "of": "n"}, PURE, {})
+    assert np.abs(made.table.values - [32, 71]).max() <= 2
+    assert made.table.measure == "median" and np.isnan(made.table.std_error).all()
+
+
+def test_medians_under_rho_stay_within_it() -> None:
+    made = plan({"rows": ["a"], "measure": "median", "of": "n"}, CONCENTRATED)
+    assert 0.49 < float(made.reservation.rho) <= 0.5
+
+
+def test_weighted_counts_need_weights_that_are_declared_fixed(tmp_path: Path) -> None:
+    table = {"rows": ["a"], "weight": "w"}
+    with pytest.raises(DaleniusError):
+        plan(table, PURE)
+    made = release(
+        tmp_path,
+        table,
+        {"definition": "pure", "epsilon": 5},
+        {"allow": {"acknowledge": ["fixed_weights"]}, "budget": {"rho": 9}},
+    )
+    assert np.abs(made.table.values - [600, 400]).max() < 40
+
+
+def test_learned_bounds(tmp_path: Path) -> None:
+    privacy = {"definition": "pure", "epsilon": 4, "options": {"learn_bounds": "0.2"}}
+    made = release(tmp_path, {"rows": ["a"], "measure": "total", "of": "n"}, privacy, {"budget": {"rho": 9}})
+    exact = np.array([sum(ROWS["n"][:300]), sum(ROWS["n"][300:])])
+    assert np.abs(made.table.values - exact).max() < 1500
+
+
+def test_margins_of_totals_are_refused_in_words() -> None:
+    with pytest.raises(Unsupported, match="table by table"):
+        plan({"rows": ["a"], "measure": "total", "of": "n", "margins": "all"}, PURE)
