@@ -38,6 +38,7 @@ class Server:
         if programs is None:
             pytest.skip("PostgreSQL's programs (initdb, postgres) are not installed")
         self.programs = programs
+        self._has_shared = False
         self.data = folder / "data"
         self.user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
         if os.getuid() == 0:
@@ -98,6 +99,21 @@ class Server:
             connection.execute(f'CREATE DATABASE "{name}"')
         return self.url(name)
 
+    def empty(self) -> str:
+        """The database that most tests share, without a ledger in it: making a new one for each takes longer."""
+        import psycopg
+
+        if not self._has_shared:
+            self.database("shared")
+            self._has_shared = True
+        with psycopg.connect(self.url("shared"), autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = 'shared' AND pid <> pg_backend_pid()"
+            )
+            connection.execute("DROP SCHEMA IF EXISTS dalenius CASCADE")
+        return self.url("shared")
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
@@ -116,7 +132,7 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db")
     server: Server = request.getfixturevalue("server")
-    return server.database(f"l{abs(hash(str(tmp_path))):x}")
+    return server.empty()
 
 
 class Clock:

@@ -67,7 +67,7 @@ def test_fifty_kills_lose_nothing(tmp_path):
 @pytest.mark.postgres
 @pytest.mark.timeout(300)
 def test_killed_clients_of_a_server_lose_nothing(server, tmp_path):
-    location = server.database("killed_clients")
+    location = server.empty()
     result = finish(start("kill", location, tmp_path, workers=3, rounds=10, busy=1, limit=10**15))
     assert result["rounds"] == 10
     assert result["acknowledged"] > 20
@@ -76,7 +76,7 @@ def test_killed_clients_of_a_server_lose_nothing(server, tmp_path):
 @pytest.mark.postgres
 @pytest.mark.timeout(300)
 def test_a_killed_server_loses_nothing(server, tmp_path):
-    location = server.database("killed_server")
+    location = server.empty()
     process = start("load", location, tmp_path, workers=4, requests=200, lease=600, limit=10**15)
     kills = 0
     stop = threading.Event()

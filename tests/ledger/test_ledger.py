@@ -135,12 +135,25 @@ def test_a_lease_that_ran_out_still_completes_if_nobody_took_it(ledger, charge, 
     assert ledger.commit(slow, b"document").document == b"document"
 
 
-@pytest.mark.parametrize("change", [{"plan_digest": "another plan"}])
-def test_completion_only_on_the_same_plan(ledger, charge, clock, change):
+def test_after_a_failure_the_lease_can_be_let_go(ledger, charge):
+    failed = ledger.reserve(charge("aa"))
+    assert ledger.abandon(failed)
+    assert not ledger.abandon(failed)
+    again = ledger.reserve(charge("aa"))
+    assert again.entry == failed.entry
+    with pytest.raises(Conflict):
+        ledger.commit(failed, b"too late")
+    assert not ledger.abandon(failed)
+    assert ledger.commit(again, b"document").document == b"document"
+    assert ledger.account("people").spent.rho == Fraction(1, 8)
+    assert ledger.verify().is_ok
+
+
+def test_completion_only_on_the_same_plan(ledger, charge, clock):
     ledger.reserve(charge("aa"))
     clock.now += 61
     with pytest.raises(Conflict):
-        ledger.reserve(charge("aa", **change))
+        ledger.reserve(charge("aa", plan_digest="another plan"))
 
 
 def test_completion_only_on_the_same_data(ledger, charge, clock):

@@ -138,7 +138,7 @@ def test_a_stale_view_is_caught_by_the_statements(ledger, charge, opener):
 def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isolation):
     from dalenius.ledger.postgres_store import PostgresStore
 
-    location = server.database("isolation_" + isolation.replace(" ", "_"))
+    location = server.empty()
     ledgers = [Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") for _ in range(4)]
     for ledger in ledgers:
         ledger._store.close()
@@ -162,3 +162,47 @@ def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isola
     assert ledgers[0].verify().is_ok
     for ledger in ledgers:
         ledger.close()
+
+
+def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeypatch):
+    """The thread that was appointed to lead is interrupted before it does."""
+    from dalenius.ledger.draft import Job
+
+    original, interrupted = Job.wait, threading.Event()
+
+    def wait(self):
+        original(self)
+        if not self.is_done and not interrupted.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Job, "wait", wait)
+    paid, stopped = [], []
+
+    def work(number):
+        try:
+            for turn in range(20):
+                paid.append(ledger.reserve(charge(f"{number}-{turn}", rho="1/10000")).entry)
+        except KeyboardInterrupt:
+            stopped.append(number)
+
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(stopped) == interrupted.is_set()
+    assert (
+        ledger.account("people").entries
+        == len(paid)
+        == 160
+        - 20 * len(stopped)
+        + sum(
+            e.body["key"].startswith(f"{n}-")
+            for n in stopped
+            for e in ledger.entries("people")
+            if e.kind == "charge"
+        )
+    )
+    assert ledger.verify().is_ok

@@ -1,6 +1,6 @@
 """The second command of a release: store what came out, and decide who is served it again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, LedgerMismatch, NotAllowed, NotPublic
@@ -62,3 +62,25 @@ class Complete:
         draft.emit("release", population=row.population, by=self.reservation.analyst, body=body)
         draft.documents[row.entry] = self.document
         return row.entry
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """Let go of a lease after a failure, so that the next asker need not wait for it to run out; the charge stands."""
+
+    reservation: Reservation
+
+    @property
+    def needs(self) -> Needs:
+        """The charge."""
+        return Needs(keys=frozenset({self.reservation.key}))
+
+    def decide(self, draft: Draft) -> bool:
+        """Whether there was a lease to let go of."""
+        row = draft.state.charges.get(self.reservation.key)
+        if row is None or row.is_done or not row.lease or row.lease != self.reservation.lease:
+            return False
+        body = {"entry": row.entry, "key": row.key}
+        draft.emit("abandon", population=row.population, by=self.reservation.analyst, body=body)
+        draft.state.charges[row.key] = replace(row, lease="", lease_until=0.0)
+        return True

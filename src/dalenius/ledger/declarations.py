@@ -149,9 +149,11 @@ def _amounts(rho: object, delta: object, page: str) -> dict[str, Any]:
     exact = {"rho": rational(rho, "rho"), "delta": rational(delta, "delta")}
     if page not in PAGES:
         raise ParameterError(f"page must be one of {', '.join(PAGES)}; received {page!r}.")
-    for name, amount in exact.items():
-        if not 0 <= amount <= 1000:
-            raise ParameterError(f"{name} must lie between 0 and 1000; received {plain(amount)}.", name=name)
+    for name, most in (("rho", 1000), ("delta", 1)):
+        if not 0 <= exact[name] <= most:
+            raise ParameterError(
+                f"{name} must lie between 0 and {most}; received {plain(exact[name])}.", name=name
+            )
     return {
         "page": page,
         "amounts": {name: plain(amount) for name, amount in exact.items()},

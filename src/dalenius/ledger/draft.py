@@ -90,6 +90,7 @@ class Job:
         self.answer: Any = None
         self.error: BaseException | None = None
         self.is_done = False
+        self.leads = False
         self._gate = threading.Lock()
         self._gate.acquire()
 

@@ -19,7 +19,7 @@ from dalenius.ledger import schema
 from dalenius.ledger.administer import Note
 from dalenius.ledger.anchor import Anchor
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
-from dalenius.ledger.complete import Complete
+from dalenius.ledger.complete import Abandon, Complete
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.keys import KeyFolder
@@ -176,3 +176,8 @@ class Ledger(Declarations):
         command = Complete(reservation, document, str(status), is_tainted)
         entry, _ = self._patiently(lambda: self._writer.submit(command))
         return self.release(entry)
+
+    def abandon(self, reservation: Reservation) -> bool:
+        """Let go of the lease when nothing was stored and nothing left the process; nothing is given back."""
+        let_go, _ = self._patiently(lambda: self._writer.submit(Abandon(reservation)))
+        return bool(let_go)

@@ -184,6 +184,7 @@ _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
     "open": _nothing,
     "note": _nothing,
     "takeover": _nothing,
+    "abandon": _nothing,
     "secret": _secret,
     "register": _register,
     "grant": _grant,

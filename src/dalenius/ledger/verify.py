@@ -60,13 +60,14 @@ def verify_store(store: Store, anchored: list[AnchorLine] | None, heads: Iterabl
     problems = _Findings()
     wanted = {line.seq for line in anchored or ()}
     with store.snapshot():
-        state, digests, known = State(), {}, set()
+        state, digests = State(), {}
+        missing = set(heads)
         previous, count = GENESIS, 0
         for row in _lines(store):
             count += 1
             entry = _check_line(row, count, previous, problems)
             previous = str(row[6])
-            known.add(previous)
+            missing.discard(previous)
             if count in wanted:
                 digests[count] = previous
             if entry is not None:
@@ -80,9 +81,8 @@ def verify_store(store: Store, anchored: list[AnchorLine] | None, heads: Iterabl
             problems.add("A table of the ledger holds something that it cannot hold.")
         _check_documents(store, state, problems)
     last = _check_anchor(anchored, digests, count, problems)
-    for published in heads:
-        if published not in known:
-            problems.add(f"The head {published[:16]}… of a published release is not in the chain.")
+    for published in sorted(missing):
+        problems.add(f"The head {published[:16]}… that was kept elsewhere is not in the chain.")
     done = len(state.releases)
     return VerifyReport(
         is_ok=not problems,

@@ -42,11 +42,15 @@ class Writer:
         job = Job(command)
         with self._mutex:
             self._waiting.append(job)
-            leads, self._has_leader = not self._has_leader, True
-        if not leads:
-            job.wait()
-        if not job.is_done:
-            self._lead()
+            job.leads, self._has_leader = not self._has_leader, True
+        try:
+            if not job.leads:
+                job.wait()
+            if not job.is_done:
+                self._lead()
+        except BaseException:
+            self._leave(job)
+            raise
         if job.error is not None:
             raise job.error
         answer, head = job.answer
@@ -63,11 +67,27 @@ class Writer:
         finally:
             for job in batch:
                 job.is_done = True
-            with self._mutex:
-                successor = self._waiting[0] if self._waiting else None
-                self._has_leader = successor is not None
-            for job in (*batch, *([successor] if successor else [])):
+            self._appoint()
+            for job in batch:
                 job.wake()
+
+    def _appoint(self) -> None:
+        """Let whoever waits longest lead next."""
+        with self._mutex:
+            successor = self._waiting[0] if self._waiting else None
+            self._has_leader = successor is not None
+            if successor is not None:
+                successor.leads = True
+                successor.wake()
+
+    def _leave(self, job: Job) -> None:
+        """Somebody was interrupted while waiting: withdraw the job if it is not written yet, and pass the lead on."""
+        with self._mutex:
+            is_waiting = job in self._waiting
+            if is_waiting:
+                self._waiting.remove(job)
+        if is_waiting and job.leads:
+            self._appoint()
 
     def _gather(self) -> None:
         """Those who were answered together tend to come back together: wait for them a moment."""
