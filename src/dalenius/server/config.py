@@ -78,6 +78,10 @@ class ServerConfig(_Part):
         default=None, description="SQLite path or postgresql:// address of accounts and jobs."
     )
     ledger: str = "ledger.sqlite"
+    anchor: str | None = Field(
+        default=None, description="File for the ledger's signed heads, best on another disk."
+    )
+    keys: str | None = Field(default=None, description="Private folder for the populations' secrets.")
     policy: str | None = None
     languages: tuple[str, ...] = ("en", "de")
     lease_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0

@@ -63,7 +63,11 @@ class Desk:
         self.config = config
         self._lock = threading.RLock()
         self.ledger = Ledger.open(
-            config.ledger_location, lease_seconds=config.lease_seconds, wait_seconds=5.0
+            config.ledger_location,
+            anchor=config.path(config.anchor) if config.anchor else None,
+            keys=config.path(config.keys) if config.keys else None,
+            lease_seconds=config.lease_seconds,
+            wait_seconds=5.0,
         )
         self.catalogue = Catalogue(config.ledger_location)
         self._quotas: set[tuple[str, str]] = set()
