@@ -5,6 +5,7 @@ stopped goes on where the file stands. A chunk that does not balance is recorded
 """
 
 import json
+import os
 import runpy
 import shutil
 import subprocess
@@ -30,8 +31,8 @@ GOALS = {
 }
 # Requests of each worker, rounds, or kills in one chunk: a few minutes each.
 CHUNK = {
-    "load_sqlite": 500,
-    "load_postgres": 100,
+    "load_sqlite": 250,
+    "load_postgres": 50,
     "kill_clients_sqlite": 100,
     "kill_clients_postgres": 20,
     "kill_server_postgres": 5,
@@ -127,29 +128,42 @@ def amount(name: str, size: int, result: dict[str, Any]) -> int:
 
 
 def run(quick: bool = False) -> dict[str, object]:
-    """Go on until every goal is reached; a quick run adds one small chunk of each kind."""
+    """Go on until every goal is reached, the least advanced kind first; a quick run adds one small chunk of each.
+
+    `DALENIUS_SOAK_MINUTES` ends a run after the chunk in which that time is reached.
+    """
     results = read()
+    minutes = float(os.environ.get("DALENIUS_SOAK_MINUTES", "inf"))
+    deadline = time.monotonic() + 60 * minutes
     with postgres() as server:
-        for name, goal in GOALS.items():
-            if "postgres" in name and server is None:
-                continue
-            while results["done"].get(name, 0) < goal:
-                size = QUICK[name] if quick else CHUNK[name]
-                folder = Path(tempfile.mkdtemp(prefix="dalenius-soak-"))
-                started = time.perf_counter()
-                try:
-                    seed = f"{len(results['chunks'])}_{int(time.time())}"
-                    result = chunk(name, size, seed, server, folder)
-                finally:
-                    shutil.rmtree(folder, ignore_errors=True)
-                seconds = round(time.perf_counter() - started, 1)
-                results["chunks"].append({"kind": name, "size": size, "seconds": seconds, **result})
-                if result["ok"]:
-                    results["done"][name] = results["done"].get(name, 0) + amount(name, size, result)
-                write(results)
-                if not result["ok"]:
-                    return {"ok": False, "failed": name, "goals": GOALS, "done": results["done"]}
-                if quick:
-                    break
+        kinds = [name for name in GOALS if server is not None or "postgres" not in name]
+        waiting = list(kinds)
+        while waiting and time.monotonic() < deadline:
+            name = min(waiting, key=lambda kind: results["done"].get(kind, 0) / GOALS[kind])
+            if results["done"].get(name, 0) >= GOALS[name]:
+                break
+            if quick:
+                waiting.remove(name)
+            size = QUICK[name] if quick else CHUNK[name]
+            result = _recorded(results, name, size, server)
+            if not result["ok"]:
+                return {"ok": False, "failed": name, "goals": GOALS, "done": results["done"]}
     reached = all(results["done"].get(name, 0) >= goal for name, goal in GOALS.items())
     return {"ok": True, "is_complete": reached, "goals": GOALS, "done": results["done"]}
+
+
+def _recorded(results: dict[str, Any], name: str, size: int, server: Any) -> dict[str, Any]:
+    """Run a chunk and write down what came of it."""
+    folder = Path(tempfile.mkdtemp(prefix="dalenius-soak-"))
+    started = time.perf_counter()
+    try:
+        seed = f"{len(results['chunks'])}_{int(time.time())}"
+        result = chunk(name, size, seed, server, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    seconds = round(time.perf_counter() - started, 1)
+    results["chunks"].append({"kind": name, "size": size, "seconds": seconds, **result})
+    if result["ok"]:
+        results["done"][name] = results["done"].get(name, 0) + amount(name, size, result)
+    write(results)
+    return result
