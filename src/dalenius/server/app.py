@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from dalenius.errors import DaleniusError, DocumentError, RequestError
 from dalenius.server import logs
 from dalenius.server.config import CONFIG_VARIABLE, ServerConfig
+from dalenius.server.description import describe
 from dalenius.server.errors import STATUS_CODES, NotFound, TooManyRequests, encode
 from dalenius.server.security import Guard
 from dalenius.server.services import Services
@@ -42,6 +43,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
     )
     app.state.services = services
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _errors(app)
     _routes(app, with_pages=config.pages)
     app.add_middleware(

@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
 from dalenius.server.auth import CurrentUser, SignedIn
+from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate
 from dalenius.server.errors import NotFound
 from dalenius.server.inference import METHODS, infer
@@ -50,7 +51,12 @@ async def plan(request: Request, name: Name, user: SignedIn) -> JSONResponse:
     return JSONResponse(plain(view))
 
 
-@router.post("/datasets/{name}/tables", openapi_extra=document_body(EXAMPLE))
+@router.post(
+    "/datasets/{name}/tables",
+    openapi_extra=document_body(EXAMPLE),
+    response_class=Response,
+    responses=document_responses(),
+)
 async def table(request: Request, name: Name, user: CurrentUser, format: Format = None) -> Response:
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = request.app.state.services
@@ -72,7 +78,15 @@ def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, An
     return plain(view)  # type: ignore[no-any-return]
 
 
-@router.post("/datasets/{name}/releases", openapi_extra=document_body(EXAMPLE), status_code=200)
+@router.post(
+    "/datasets/{name}/releases",
+    openapi_extra=document_body(EXAMPLE),
+    response_class=Response,
+    responses=document_responses()
+    | {
+        202: {"description": "Queued, or awaiting approval.", "content": {"application/json": {"schema": {}}}}
+    },
+)
 async def release(
     request: Request,
     name: Name,
@@ -138,7 +152,7 @@ def releases(
     return {"total": total, "offset": offset, "releases": plain(page)}
 
 
-@router.get("/releases/{entry}")
+@router.get("/releases/{entry}", response_class=Response, responses=document_responses())
 def read(
     request: Request, entry: EntryName, user: CurrentUser, format: Format = None, view: View = "measured"
 ) -> Response:

@@ -122,7 +122,7 @@ def statement(
     return found.to_dict()  # type: ignore[no-any-return]
 
 
-@router.get("/ledger/export")
+@router.get("/ledger/export", response_class=PlainTextResponse)
 def export(
     request: Request, user: SignedIn, form: Annotated[str, Query(max_length=10)] = "jsonl"
 ) -> PlainTextResponse:

@@ -19,6 +19,12 @@ from dalenius.version import VERSION
 
 ROOT = "/pxweb/api/v2"
 FORMATS = ("json-stat2", "csv")
+DATA: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Chosen cells.",
+        "content": {"application/json": {"schema": {}}, "text/csv": {"schema": {"type": "string"}}},
+    }
+}
 router = APIRouter(prefix=ROOT, tags=["PxWeb API 2"])
 
 TableId = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
@@ -124,7 +130,7 @@ def metadata(request: Request, id: TableId, user: CurrentUser, lang: Language = 
     return JSONResponse(json_stat(release, view, None, _root(request)))
 
 
-@router.get("/tables/{id}/data")
+@router.get("/tables/{id}/data", response_class=Response, responses=DATA)
 def data(
     request: Request,
     id: TableId,
@@ -138,7 +144,7 @@ def data(
     return _data(request, id, _selection(request), outputFormat)
 
 
-@router.post("/tables/{id}/data")
+@router.post("/tables/{id}/data", response_class=Response, responses=DATA)
 def data_by_body(
     request: Request,
     id: TableId,
