@@ -9,10 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from dalenius.core.enclosures import _exp_one, _log_one
 from dalenius.core.ideal_rounding import (
     LazyUniform,
-    _exp_one,
-    _log_one,
     discrete_laplace,
     exponential,
     floor_of,
@@ -84,9 +83,11 @@ def test_a_rounding_on_the_edge_asks_for_more_bits():
     assert words.asked > 24
 
 
-def test_zero_bits_at_first_are_no_trouble():
-    words = Words(bytes(24), bytes([1] * 24))
-    assert floor_of(Fraction(1), exponential(LazyUniform(words))) > 130
+@pytest.mark.parametrize(("zeros", "expected"), [(24, 138), (48, 271), (200, 1114)])
+def test_zero_bits_at_first_are_no_trouble(zeros, expected):
+    """U = 2^-(8 zeros) / 256 and a little: -log U is (8 zeros + 8) log 2 less a little."""
+    words = Words(bytes(zeros), bytes([1] * 400))
+    assert floor_of(Fraction(1), exponential(LazyUniform(words))) == expected
 
 
 @pytest.mark.statistical

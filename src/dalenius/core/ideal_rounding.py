@@ -11,14 +11,13 @@ An enclosure of a real y at `bits` bits is a pair (low, high) of integers with l
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
+from dalenius.core.enclosures import ceil_shift, exp_of, log_enclosure, times
 from dalenius.core.exact import Enclosure
 from dalenius.core.randomness import RandomSource, below
 from dalenius.errors import ParameterError
 
 START_BITS = 192
-_GUARD = 16
 _MOST_BITS = 1 << 16
 MOST = 1 << 62
 
@@ -44,109 +43,17 @@ class LazyUniform:
         return low, low + 1
 
 
-def _ceil_shift(value: int, bits: int) -> int:
-    return -(-value >> bits)
-
-
-@lru_cache(maxsize=64)
-def _log_two(bits: int) -> Enclosure:
-    """log 2 = 2 atanh(1/3)."""
-    low, high = _atanh_enclosure(1, 1, 3, 3, bits + 2)
-    return (low >> 1), _ceil_shift(high, 1)
-
-
-def _atanh_enclosure(p_low: int, p_high: int, q_low: int, q_high: int, bits: int) -> Enclosure:
-    """atanh of a number between p_low/q_high and p_high/q_low, at most 1/3, at `bits` bits."""
-    work = bits + _GUARD
-    result = []
-    for p, q, is_upper in ((p_low, q_high, False), (p_high, q_low, True)):
-        t = (p << work) // q if not is_upper else -(-(p << work) // q)
-        square = (t * t) >> work if not is_upper else _ceil_shift(t * t, work)
-        total, power, k = 0, t, 1
-        while power > k:
-            total += power // k if not is_upper else -(-power // k)
-            power = (power * square) >> work if not is_upper else _ceil_shift(power * square, work)
-            k += 2
-        # What is left is below power / (k (1 - 1/9)) < 2 in units of the working precision.
-        result.append(total if not is_upper else total + 4)
-    return result[0] >> _GUARD, _ceil_shift(result[1], _GUARD)
-
-
-def log_enclosure(low: int, high: int, scale: int, bits: int) -> Enclosure:
-    """Enclose log of a number between low / 2**scale and high / 2**scale, both positive."""
-    return _log_one(low, scale, bits)[0], _log_one(high, scale, bits)[1]
-
-
-def _log_one(value: int, scale: int, bits: int) -> Enclosure:
-    """log(value / 2**scale) = e log 2 + 2 atanh((m - 1)/(m + 1)) with m = value / 2**(scale + e) in [2/3, 4/3)."""
-    length = value.bit_length()
-    exponent = length - 1 - scale
-    if 3 * value >= 4 << (length - 1):
-        exponent += 1
-    one = 1 << (scale + exponent) if scale + exponent >= 0 else 1
-    if scale + exponent < 0:
-        value <<= -(scale + exponent)
-    work = bits + _GUARD
-    difference = value - one
-    a_low, a_high = _atanh_enclosure(*(abs(difference),) * 2, *(value + one,) * 2, work)
-    if difference < 0:
-        a_low, a_high = -a_high, -a_low
-    t_low, t_high = _log_two(work + 16)
-    if exponent < 0:
-        t_low, t_high = t_high, t_low
-    low = 2 * a_low + ((exponent * t_low) >> 16)
-    high = 2 * a_high + _ceil_shift(exponent * t_high, 16)
-    return low >> _GUARD, _ceil_shift(high, _GUARD)
-
-
-def exp_of(enclosed: Enclosure, bits: int) -> Enclosure:
-    """Enclose exp of an enclosed number, at the same precision. Nothing is cached: arguments are secret noise."""
-    return _exp_one(enclosed[0], bits)[0], _exp_one(enclosed[1], bits)[1]
-
-
-def _exp_one(value: int, bits: int) -> Enclosure:
-    """exp(value / 2**bits) = 2**n exp(r) with r = value - n log 2 small, by Taylor's series."""
-    # One less than the quotient: the remainder then lies between 0 and 1.5 for certain.
-    n = value // _log_two(bits)[0] - 1
-    work = bits + max(n, 0) + 2 * abs(n).bit_length() + 2 * _GUARD
-    t_low, t_high = _log_two(work)
-    ends = (n * t_high, n * t_low) if n >= 0 else (n * t_low, n * t_high)
-    shifted = value << (work - bits)
-    result = []
-    for remainder, is_upper in ((shifted - ends[0], False), (shifted - ends[1], True)):
-        total = term = 1 << work
-        k = 0
-        while term > 1:
-            k += 1
-            term = _ceil_shift(term * remainder, work) if is_upper else (term * remainder) >> work
-            term = -(-term // k) if is_upper else term // k
-            total += term
-        # From here the terms at least halve, and the last one was at most 1.
-        result.append(total + (4 if is_upper else 0))
-    shift = work - bits - n
-    return result[0] >> shift, _ceil_shift(result[1], shift)
-
-
-def times(enclosed: Enclosure, factor: Fraction) -> Enclosure:
-    """Multiply an enclosure by a rational."""
-    ends = [v * factor.numerator for v in enclosed]
-    return min(ends) // factor.denominator, -(-max(ends) // factor.denominator)
-
-
 def exponential(uniform: LazyUniform) -> Ideal:
     """-log U: a standard exponential."""
 
     def enclose(bits: int) -> Enclosure:
-        low, high = uniform.enclose(bits)
+        known = bits
+        low, high = uniform.enclose(known)
         while low == 0:
-            bits_more = uniform_bits(bits)
-            low, high = uniform.enclose(bits_more)
-            if low:
-                result = log_enclosure(low, high, bits_more, bits)
-                return max(-result[1], 0), max(-result[0], 0)
-            bits = bits_more
-        result = log_enclosure(low, high, bits, bits)
-        return max(-result[1], 0), max(-result[0], 0)
+            known = uniform_bits(known)
+            low, high = uniform.enclose(known)
+        smallest, largest = log_enclosure(low, high, known, bits)
+        return max(-largest, 0), max(-smallest, 0)
 
     return enclose
 
@@ -229,7 +136,7 @@ def _is_kept(e: Ideal, bar: Ideal) -> bool:
         unit = 1 << bits
         ends = ((low - unit) ** 2, (high - unit) ** 2)
         least = 0 if low <= unit <= high else min(ends)
-        target = (least >> (bits + 1), _ceil_shift(max(ends), bits + 1))
+        target = (least >> (bits + 1), ceil_shift(max(ends), bits + 1))
         b_low, b_high = bar(bits)
         if b_low >= target[1]:
             return True
@@ -265,3 +172,43 @@ def is_below(uniform: LazyUniform, target: Ideal) -> bool:
         if u_low >= t_high:
             return False
         bits = uniform_bits(bits)
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialTail:
+    """Ideal draws from the density proportional to (1 + |w|**power) ** -exponent, by exact rejection.
+
+    The envelope min(1, |w|**-g), g = power * exponent > 1, is a uniform on (0, 1) with probability (g-1)/g and a
+    Pareto beyond 1 otherwise; with t = w or 1/w a draw is kept with probability (1 + t**power) ** -exponent.
+    """
+
+    power: Fraction
+    exponent: Fraction
+
+    def draw(self, rng: RandomSource) -> Ideal:
+        """One signed draw; the number of attempts depends on the randomness alone."""
+        g = self.power * self.exponent
+        while True:
+            is_core = below(rng, g.numerator) < g.numerator - g.denominator
+            uniform, coin = LazyUniform(rng), LazyUniform(rng)
+            e = exponential(uniform)
+            rate = self.power if is_core else self.power / (g - 1)
+            if is_below(coin, self._keep(e, rate)):
+                magnitude = uniform.enclose if is_core else grown(e, 1 / (g - 1))
+                return mirrored(magnitude, sign(rng))
+
+    def _keep(self, e: Ideal, rate: Fraction) -> Ideal:
+        def enclose(bits: int) -> Enclosure:
+            low, high = e(bits)
+            t = exp_of(times((-high, -low), rate), bits)
+            unit = 1 << bits
+            inner = log_enclosure(unit + t[0], unit + t[1], bits, bits)
+            low, high = times(inner, -self.exponent)
+            return exp_of((low, high), bits)
+
+        return enclose
+
+
+def grown(e: Ideal, rate: Fraction) -> Ideal:
+    """exp(rate * E)."""
+    return lambda bits: exp_of(times(e(bits), rate), bits)

@@ -13,21 +13,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from dalenius.core.enclosures import exp_of, times
 from dalenius.core.exact import Enclosure, exp_lower, exp_upper, log_upper, sqrt_upper
 from dalenius.core.ideal_rounding import (
     Ideal,
     LazyUniform,
-    exp_of,
+    PolynomialTail,
     exponential,
-    is_below,
-    log_enclosure,
+    grown,
     mirrored,
     sign,
-    times,
     unit_normal,
 )
 from dalenius.core.law import FloatArray
-from dalenius.core.randomness import RandomSource, below
+from dalenius.core.randomness import RandomSource
 from dalenius.errors import ParameterError
 
 _BITS = 96
@@ -46,46 +45,6 @@ def _check(epsilon: Fraction, beta: Fraction, limit: Fraction) -> None:
             f"beta must be positive and below {limit} for this noise at epsilon {epsilon}; received {beta}.",
             name="beta",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PolynomialTail:
-    """Ideal draws from the density proportional to (1 + |w|**power) ** -exponent, by exact rejection.
-
-    The envelope min(1, |w|**-g), g = power * exponent > 1, is a uniform on (0, 1) with probability (g-1)/g and a
-    Pareto beyond 1 otherwise; with t = w or 1/w a draw is kept with probability (1 + t**power) ** -exponent.
-    """
-
-    power: Fraction
-    exponent: Fraction
-
-    def draw(self, rng: RandomSource) -> Ideal:
-        """One signed draw; the number of attempts depends on the randomness alone."""
-        g = self.power * self.exponent
-        while True:
-            is_core = below(rng, g.numerator) < g.numerator - g.denominator
-            uniform, coin = LazyUniform(rng), LazyUniform(rng)
-            e = exponential(uniform)
-            rate = self.power if is_core else self.power / (g - 1)
-            if is_below(coin, self._keep(e, rate)):
-                magnitude = uniform.enclose if is_core else _grown(e, 1 / (g - 1))
-                return mirrored(magnitude, sign(rng))
-
-    def _keep(self, e: Ideal, rate: Fraction) -> Ideal:
-        def enclose(bits: int) -> Enclosure:
-            low, high = e(bits)
-            t = exp_of(times((-high, -low), rate), bits)
-            unit = 1 << bits
-            inner = log_enclosure(unit + t[0], unit + t[1], bits, bits)
-            low, high = times(inner, -self.exponent)
-            return exp_of((low, high), bits)
-
-        return enclose
-
-
-def _grown(e: Ideal, rate: Fraction) -> Ideal:
-    """exp(rate * E)."""
-    return lambda bits: exp_of(times(e(bits), rate), bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +122,10 @@ class Lomax:
 
     def draw(self, rng: RandomSource) -> Ideal:
         """sign * (U^(-1/(k-1)) - 1)."""
-        grown = _grown(exponential(LazyUniform(rng)), 1 / (self.k - 1))
+        powers = grown(exponential(LazyUniform(rng)), 1 / (self.k - 1))
 
         def magnitude(bits: int) -> Enclosure:
-            low, high = grown(bits)
+            low, high = powers(bits)
             return max(low - (1 << bits), 0), max(high - (1 << bits), 0)
 
         return mirrored(magnitude, sign(rng))

@@ -24,8 +24,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.enclosures import times
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, times, uniform_bits
+from dalenius.core.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
