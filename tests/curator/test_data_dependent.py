@@ -15,7 +15,16 @@ from dalenius.curator import gate
 from dalenius.curator.data_dependent import is_data_dependent, plan_data_dependent
 from dalenius.curator.memo import plan_digest
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import NotAllowed, ParameterError, PolicyError, RequestError, UnknownName, Unsupported
+from dalenius.errors import (
+    NotAllowed,
+    ParameterError,
+    PolicyError,
+    RequestError,
+    TooLarge,
+    Unconfirmed,
+    UnknownName,
+    Unsupported,
+)
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -134,6 +143,22 @@ def test_order_statistics(statistic, definition):
     assert np.isnan(table.variance).all()
 
 
+def test_unconfirmed_declarations_and_too_many_cells_are_refused():
+    drafted = domain()
+    unread = replace(drafted.variable("output"), is_confirmed=False)
+    with pytest.raises(Unconfirmed):
+        plan_data_dependent(
+            replace(drafted, variables={**drafted.variables, "output": unread}),
+            request(),
+            policy("bootstrap"),
+        )
+    tight = PolicyDocument.model_validate(
+        {"allow": {"acknowledge": ["bootstrap"], "most_cells": 2}, "floors": {"output": 5}}
+    )
+    with pytest.raises(TooLarge):
+        plan_data_dependent(domain(), request(), tight)
+
+
 def test_normal_noise_within_epsilon_and_delta():
     plan = plan_data_dependent(domain(), request(epsilon=1, delta="1e-6"), policy("bootstrap"))
     assert 0 < plan.measurements[0].rho < 1
@@ -156,6 +181,9 @@ def test_refusals_say_what_would_be_accepted():
         ),
         (request("bootstrap", LIST | {"measure": "mean"}, epsilon=1), Unsupported),
         (request("individual", LIST, rho="0.1", options={"statistic": "median"}), ParameterError),
+        (request("bootstrap", LIST | {"weight": "output"}, epsilon=1), Unsupported),
+        (request(epsilon=1, mechanism="discrete_laplace"), Unsupported),
+        (request("bootstrap", LIST | {"rows": ["status"], "margins": "all"}, epsilon=1), Unsupported),
     ):
         with pytest.raises(error) as refusal:
             plan_data_dependent(domain(), asked, known)

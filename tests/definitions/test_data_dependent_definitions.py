@@ -52,13 +52,16 @@ def test_they_are_closed_unless_opened_by_name():
 
 
 def test_parallel_composition_needs_public_membership():
-    steps = [pure("1/2"), pure(1), pure("3/4")]
-    assert data_dependent.parallel(steps, is_membership_public=True) == 1
-    assert data_dependent.parallel(steps, is_membership_public=False) == F(7, 4)
-    added = [pure(1, Relation.ADD_REMOVE), pure("1/2", Relation.ADD_REMOVE)]
-    assert data_dependent.parallel(added, is_membership_public=False) == 1
-    with pytest.raises(Unsupported):
-        data_dependent.parallel([normal(1)], is_membership_public=True)
+    added, replaced = [F(1, 2), F(1), F(3, 4)], [F(1), F(1), F(3, 2)]
+    assert data_dependent.parallel(Relation.ADD_REMOVE, added, is_membership_public=False) == 1
+    assert data_dependent.parallel(Relation.REPLACE, added, replaced, is_membership_public=True) == F(3, 2)
+    assert data_dependent.parallel(Relation.REPLACE, added, replaced, is_membership_public=False) == F(7, 4)
+    assert data_dependent.parallel(Relation.REPLACE, added, is_membership_public=True) == 2
+    # Scales 2 M_i / epsilon: half of epsilon for a row that enters or leaves, all of it for one that is replaced.
+    halves = [F(1, 2)] * 9
+    assert data_dependent.parallel(Relation.REPLACE, halves, [F(1)] * 9, is_membership_public=False) == 1
+    with pytest.raises(ParameterError):
+        data_dependent.parallel(Relation.REPLACE, [], is_membership_public=True)
 
 
 def test_probabilistic():

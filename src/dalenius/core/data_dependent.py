@@ -5,8 +5,9 @@ from fractions import Fraction
 
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError
 
 PAGE = "data-dependent"
 
@@ -56,20 +57,24 @@ def cost(profiles: Sequence[PrivacyProfile]) -> Cost:
     return summed_cost(profiles)
 
 
-def parallel(profiles: Sequence[PrivacyProfile], *, is_membership_public: bool) -> Fraction:
-    """epsilon of steps on the parts of a partition: the largest if membership is public, otherwise the two largest.
+def parallel(
+    relation: Relation,
+    added: Sequence[Fraction],
+    replaced: Sequence[Fraction] | None = None,
+    *,
+    is_membership_public: bool,
+) -> Fraction:
+    """epsilon of pure steps on the parts of a partition.
 
-    With private membership a replaced row may leave one part and enter another (O'Keefe & Charest, Result 8, and
-    Soria-Comas et al., Theorem 4, state the largest for both); under add-remove one part is touched. Each part's
-    step must be private under add-remove within the part.
+    `added` holds each part's epsilon when a row is added to or removed from the part, `replaced` when one is replaced
+    within it (twice `added` if not given). Under replace with private membership a row may leave one part and enter
+    another: the two largest of `added` then count together. O'Keefe & Charest (Result 8) and Soria-Comas et al.
+    (Theorem 4) state the largest for all cases.
     """
-    relation = one_relation(profiles)
-    losses = []
-    for profile in profiles:
-        if profile.epsilon is None or profile.delta:
-            raise Unsupported("Parallel composition is stated for pure steps.")
-        losses.append(profile.epsilon)
-    first, second = (*sorted(losses, reverse=True), Fraction(0), Fraction(0))[:2]
-    if is_membership_public or str(relation) == "add-remove":
+    if not added:
+        raise ParameterError("Parallel composition needs at least one part.")
+    first, second = (*sorted(added, reverse=True), Fraction(0))[:2]
+    if relation is Relation.ADD_REMOVE:
         return first
-    return first + second
+    within = max(replaced) if replaced is not None else 2 * first
+    return within if is_membership_public else max(within, first + second)

@@ -30,10 +30,12 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.curator.data_dependent_task import Task
-from dalenius.errors import NotAllowed, Unsupported
+from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, Unsupported
 from dalenius.spec.canonical import canonical
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
+
+MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,7 @@ def plan_data_dependent(
     near = replace(neighbours or domain.neighbours, scope=definition.scope)
     form = canonical(request, domain)
     query = TableQuery(space=form.space, where=form.filters)
+    _check(domain, request, policy, query)
     task = Task(domain, request, policy, near, query)
     measurement, measure, step, further = task.measurement()
     profile = measurement.profile(near)
@@ -82,13 +85,39 @@ def plan_data_dependent(
         law=measurement.law,
         reservation=definition.cost([profile]),
         budget=budget,
-        mechanism=type(measurement).__name__,
+        mechanism=type(measurement).__module__.rpartition(".")[2],
         strategy=budget.definition,
         evidence=measurement.evidence,
         preview={"cells": query.space.size, "law": {"kind": "withheld"}, "page": shared.PAGE},
         warnings=warnings,
         neighbours=near,
     )
+
+
+def _check(domain: Domain, request: RequestDocument, policy: PolicyDocument, query: TableQuery) -> None:
+    """What every plan is refused for, and what these methods do not take."""
+    table, privacy = request.table, request.privacy
+    names = {axis.variable for axis in query.space.axes} | {f.variable for f in query.where}
+    for name in sorted(names | ({table.of} if table.of is not None else set())):
+        if not domain.variable(name).is_confirmed:
+            raise Unconfirmed(
+                f"The declaration of {name!r} was drafted from data and not confirmed; read it, then set"
+                " confirmed = true.",
+                variable=name,
+            )
+    limit = min(policy.allow.most_cells, MOST_CELLS)
+    if query.space.size > limit:
+        raise TooLarge(
+            f"The table would have {query.space.size:,} cells; data-dependent noise is drawn for at most {limit:,}.",
+            received=query.space.size,
+            limit=limit,
+        )
+    if table.weight is not None or table.margins != "none":
+        raise Unsupported("Data-dependent tables take neither weights nor margins.")
+    if privacy.mechanism is not None or privacy.strategy is not None:
+        raise Unsupported(
+            "Data-dependent methods choose their own noise; name neither mechanism nor strategy."
+        )
 
 
 def _shown(measure: str, step: Fraction) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
