@@ -1,0 +1,107 @@
+"""Quantiles and extremes under plain differential privacy, from request to table."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dalenius.core.domain import Bounds, Domain, Variable
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.smooth_noise import Cauchy
+from dalenius.curator import gate
+from dalenius.curator.order_statistics import asks_for_order_statistic, default_beta, plan_order_statistic
+from dalenius.definitions.pure import Pure
+from dalenius.definitions.zero_concentrated import ZeroConcentrated
+from dalenius.engines.memory import MemorySource
+from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.spec.request import RequestDocument
+
+F = Fraction
+
+
+def domain(relation=Relation.ADD_REMOVE) -> Domain:
+    bounds = Bounds(lower=F(0), upper=F(1000), step=F(1, 2), missing="0")
+    return Domain(
+        name="d",
+        population="p",
+        version="1",
+        variables={"x": Variable(name="x", domain=bounds)},
+        neighbours=Neighbours(relation=relation),
+    )
+
+
+def request(definition="pure", amounts=None, **options) -> RequestDocument:
+    return RequestDocument.model_validate(
+        {
+            "table": {"measure": "total", "of": "x"},
+            "privacy": {"definition": definition, **(amounts or {"epsilon": 2}), "options": options},
+        }
+    )
+
+
+def plan(asked, definition=None, relation=Relation.ADD_REMOVE):
+    return plan_order_statistic(domain(relation), asked, (), asked.budget(), definition or Pure())
+
+
+def released(planned, relation=Relation.ADD_REMOVE):
+    values = np.linspace(100, 300, 801).round(1).tolist()
+    source = MemorySource.of(domain(relation), {"x": values})
+    near = domain(relation).neighbours
+    passage = gate.run(planned, source, near, planned.reservation, RecordedRandomness("order"))
+    return planned.assemble(passage.blocks)[0]
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("method", ["exponential", "cauchy", "lomax"])
+def test_medians_by_every_method(method, relation):
+    planned = plan(request(statistic="median", method=method), relation=relation)
+    assert planned.reservation.epsilon == 2
+    table = released(planned, relation)
+    assert abs(table.values[0] - 200) < 60
+    assert (table.values[0] * 2) % 1 == 0
+    assert np.isnan(table.variance).all()
+
+
+@pytest.mark.parametrize(
+    ("statistic", "expected"), [("maximum", 300), ("second_maximum", 300), ("minimum", 100)]
+)
+def test_extremes(statistic, expected):
+    with pytest.raises(Unsupported):
+        plan(request(statistic=statistic))
+    table = released(plan(request(amounts={"epsilon": 20}, statistic=statistic, method="cauchy")))
+    assert abs(table.values[0] - expected) <= 5
+    assert table.measure == statistic
+
+
+def test_a_quartile_under_zero_concentrated_privacy():
+    asked = request("zero_concentrated", {"rho": "0.5"}, statistic="quantile", q="1/4")
+    planned = plan(asked, ZeroConcentrated())
+    assert planned.measurements[0].epsilon == 2
+    assert planned.reservation.rho <= F(1, 2)
+    assert abs(released(planned).values[0] - 150) < 20
+
+
+def test_default_beta_costs_nothing():
+    for epsilon in (F(1, 10), F(1), F(3)):
+        free = Cauchy(epsilon, default_beta("cauchy", epsilon)).scale
+        least = Cauchy(epsilon, F(1, 1000)).scale
+        assert float(free / least) == pytest.approx(1, abs=1e-9)
+
+
+def test_refusals():
+    assert asks_for_order_statistic(request(statistic="median"))
+    assert not asks_for_order_statistic(request())
+    for asked, error in (
+        (request(statistic="mode"), UnknownName),
+        (request(statistic="median", method="magic"), UnknownName),
+        (request(statistic="median", colour="red"), UnknownName),
+        (request("zero_concentrated", {"rho": "0.5"}, statistic="median", method="lomax"), ParameterError),
+    ):
+        with pytest.raises(error):
+            plan(asked)
+    persons = replace(domain(), neighbours=Neighbours(unit="person", max_rows=3))
+    asked = request(statistic="median", method="lomax")
+    with pytest.raises(Unsupported):
+        plan_order_statistic(persons, asked, (), asked.budget(), Pure())
