@@ -36,7 +36,8 @@ def test_mean(neighbours):
             at_size = max(at_size, local)
             rows = sorted(set(data))
             bootstrap = max(
-                non_empty_local(statistic.value, d, rows, neighbours.relation) for d in brute.multisets(rows, n)
+                non_empty_local(statistic.value, d, rows, neighbours.relation)
+                for d in brute.multisets(rows, n)
             )
             assert statistic.bootstrap(data, neighbours) == bootstrap
         worst = max(worst, at_size)
@@ -58,7 +59,7 @@ def test_mean_of_an_empty_list_and_a_private_size():
 def test_variance_under_replace(is_sample):
     """The domain is an interval: the largest decrease is at the mean of the others, which a fine grid contains."""
     scale = 12
-    fine = tuple(range(0, 4 * scale + 1))
+    fine = tuple(range(4 * scale + 1))
     for n in range(2, 5):
         statistic = Variance(value_name="x", low=0, high=4 * scale, size=n, is_sample=is_sample)
         found = Fraction(0)
