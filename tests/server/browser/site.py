@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 import socket
 import threading
 import time
@@ -71,6 +72,18 @@ rho = 0.5
 delta = 1e-6
 """
 
+LIST = """
+dataset = "open.toml"
+
+[table]
+rows = ["mode", "age"]
+columns = ["district"]
+
+[privacy]
+definition = "pure"
+epsilon = 1
+"""
+
 SERVER = """
 title = "Ridgeford tables"
 ledger = "ledger.sqlite"
@@ -91,6 +104,13 @@ releases_per_minute = 600
 document = "dataset.toml"
 description = "How the inhabitants of a small town get to work. Invented."
 defaults = { definition = "pure", epsilon = "0.5" }
+
+[[datasets]]
+document = "open.toml"
+policy = "open_policy.toml"
+mode = "list"
+list = "list.toml"
+description = "The same town in an earlier year, as a ready list."
 """
 
 
@@ -128,6 +148,19 @@ def write_files(folder: Path) -> Path:
             writer.writerow([mode, age, district, min(int(draw.expovariate(1 / 24)), 120)])
     (folder / "dataset.toml").write_text(DATASET)
     (folder / "policy.toml").write_text(POLICY)
+    earlier = DATASET.replace('name = "commuters"', 'name = "open-commuters"').replace(
+        '"ridgeford"', '"ridgeford-2020"'
+    )
+    # A list can be summed over a variable only if no row is dropped on it.
+    for first in ("bicycle", "15-24", "Abbey"):
+        earlier = re.sub(
+            rf'(categories = \["{first}".*)', rf'\1\nmissing = "{first}"\nunseen = "{first}"', earlier
+        )
+    (folder / "open.toml").write_text(
+        earlier.replace("Commuters of Ridgeford", "Commuters of Ridgeford, 2020")
+    )
+    (folder / "open_policy.toml").write_text(POLICY.replace("ridgeford", "ridgeford-2020"))
+    (folder / "list.toml").write_text(LIST)
     (folder / "server.toml").write_text(SERVER)
     return folder / "server.toml"
 
@@ -139,7 +172,10 @@ def start(folder: Path) -> Site:
     services = app.state.services
     for name, role in ROLES.items():
         services.accounts.create(name, role, PASSWORDS[name])
-    services.register(User("carla", Role.CUSTODIAN), "commuters")
+    carla = User("carla", Role.CUSTODIAN)
+    services.register(carla, "commuters")
+    services.register(carla, "open-commuters")
+    services.release_list(carla, "open-commuters")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

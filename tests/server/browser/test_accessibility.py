@@ -53,6 +53,7 @@ def pages(ids: dict[str, str]) -> dict[str, list[str]]:
             "/", "/tables", "/explain", "/explain/noise", "/explain/compare", "/explain/protected", "/sign-in",
             "/d/commuters", "/d/commuters/table", f"/d/commuters/table?{TABLE}", r, f"{r}?show=row&chart=heat&as=interval",
             f"{r}/independence", f"{r}/compare?a=0&b=1", f"{r}/cite", "/r/none", "/explain/none",
+            "/d/open-commuters", "/d/open-commuters/table?rows=mode&columns=age", "/d/open-commuters/list?rows=mode&columns=age",
         ],
         "anna": [
             f"/d/commuters/table?{TABLE}", OPEN, "/d/commuters/table?guide=1", "/d/commuters/table?rows=nothing",
@@ -61,7 +62,7 @@ def pages(ids: dict[str, str]) -> dict[str, list[str]]:
         ],
         "carla": [
             "/custodian", "/custodian/budget/ridgeford", "/custodian/approvals", "/custodian/releases",
-            "/custodian/policy", "/custodian/users", "/ledger", "/ledger/evidence", r, e,
+            "/custodian/policy", "/custodian/users", "/ledger", "/ledger/evidence", r, e, f"{r}?values=anchored",
         ],
         "otto": ["/ledger", "/ledger/evidence", f"/d/commuters/table?{TABLE}"],
     }  # fmt: skip

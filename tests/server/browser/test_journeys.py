@@ -119,6 +119,24 @@ def test_analyst_runs_out_and_is_told_what_is_left(visit: Any, site: Any) -> Non
     anna.sees(re.compile(r"of 0.15 left"))
 
 
+def test_anybody_reads_tables_from_the_ready_list(visit: Any, site: Any) -> None:
+    reader = visit()
+    reader.open("/d/open-commuters")
+    reader.sees("The list is ready")
+    reader.press("a:text-is('Build a table')")
+    build(reader, "mode", "age")
+    reader.sees("The ready list holds this table.")
+    reader.press("#open-list")
+    reader.sees("from the ready list")
+    cells = reader.page.locator("#result td:not(.total) .value").all_inner_texts()
+    stored = site.services.release(user(site, "carla"), site.services.list_view("open-commuters").entry)
+    assert [int(c.replace(",", "")) for c in cells] == stored.margin("mode", "age").values.astype(
+        int
+    ).tolist()
+    content = list(csv.DictReader(io.StringIO(reader.download("#download-csv"))))
+    assert [row["value"] for row in content] == [c.replace(",", "") for c in cells]
+
+
 def user(site: Any, name: str) -> Any:
     """Somebody who may sign in."""
     return site.services.accounts.find(name)

@@ -11,6 +11,7 @@ from dalenius.server.accounts import Role
 from dalenius.server.auth import CurrentUser, SignedIn, require
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.page import PageRoute, language_of, render
+from dalenius.server.pages.wording import Wording
 
 router = APIRouter(prefix="/ledger", route_class=PageRoute, include_in_schema=False)
 
@@ -61,10 +62,16 @@ def evidence(request: Request, user: CurrentUser) -> Response:
     """Verify the ledger now, and say how each claim of privacy is supported."""
     require(user, Role.CUSTODIAN, Role.AUDITOR)
     report = request.app.state.services.verify(user)
-    return render(request, "auditor/evidence.html", user, report=report, claims=_claims())
+    return render(
+        request,
+        "auditor/evidence.html",
+        user,
+        report=report,
+        claims=_claims(Wording(language_of(request), request.app.state.services)),
+    )
 
 
-def _claims() -> list[dict[str, Any]]:
+def _claims(wording: Wording) -> list[dict[str, Any]]:
     found = []
     for package, kind in (("mechanisms", "mechanism"), ("definitions", "definition")):
         for name in registry.names(package):
@@ -72,7 +79,7 @@ def _claims() -> list[dict[str, Any]]:
             document = support.to_dict()
             found.append(
                 {
-                    "name": name.replace("_", " "),
+                    "name": wording.known(kind, name),
                     "kind": kind,
                     "level": str(document.get("level", "")),
                     "is_strong": support.is_strong,

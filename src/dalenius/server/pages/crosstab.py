@@ -83,10 +83,17 @@ class Crosstab:
 
 
 def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:
-    """Half the width of each cell's interval: exact from the law of one block, otherwise normal at its variance."""
+    """Half the width of each cell's interval: exact from the law of one block, otherwise normal at its variance.
+
+    None (NaN) where numbers were moved to agree with others: the law of their error is not known.
+    """
+    if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
+        return np.full(table.values.shape, np.nan)
     block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
     if block is not None and isinstance(block.law, Additive) and table.is_unbiased:
-        half = np.full(table.values.shape, block.law.half_width(confidence) * float(block.law.step))
+        half: FloatArray = np.full(
+            table.values.shape, block.law.half_width(confidence) * float(block.law.step)
+        )
         half[list(table.space.structural_indices)] = 0.0
         return half
     factor = NormalDist().inv_cdf(0.5 + confidence / 2)
@@ -172,7 +179,7 @@ class _Builder:
         self.show = show if show in SHOWS else "value"
         self.full = _Part(release, table, confidence)
         self.margins: dict[frozenset[str], _Part | None] = {}
-        self.is_plain = not release.is_joint and table.is_unbiased
+        self.is_plain = not release.is_joint and table.is_unbiased and not release.adjustments
         self.row_total = totals and bool(rows) and self._margin(columns, wafers) is not None
         self.column_total = totals and bool(columns) and self._margin(rows, wafers) is not None
 

@@ -50,7 +50,11 @@ def datasets(request: Request, user: CurrentUser) -> Response:
     """The served data sets and whether they are registered."""
     require(user, Role.CUSTODIAN)
     services = request.app.state.services
-    found = [(view, _account(services, user, view.population)) for view in services.datasets(user)]
+    found = []
+    for view in services.datasets(user):
+        account = _account(services, user, view.population)
+        listed = services.list_view(view.name) if account and view.has_list else None
+        found.append((view, account, listed))
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=found)
 
 
@@ -69,6 +73,13 @@ def register(request: Request, name: str, user: CurrentUser, form: Form) -> Resp
     """Judge and register a data set."""
     request.app.state.services.register(user, name)
     return redirect(request, "/custodian", "custody.registered_ok")
+
+
+@router.post("/datasets/{name}/list")
+def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
+    """Release the ready list of a data set; charged once."""
+    request.app.state.services.release_list(user, name)
+    return redirect(request, "/custodian", "custody.list_ok")
 
 
 @router.get("/budget/{population}")

@@ -43,6 +43,7 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
         user,
         d=view,
         recent=recent,
+        list_view=services.list_view(view.name) if view.has_list else None,
         quota=services.quota(user, view.name) if user.may_release else None,
         unit_text=Wording(language_of(request), services).unit(view, neighbours),
     )

@@ -36,11 +36,11 @@ def percent(value: float, language: str = "en", digits: int = 1) -> str:
     return f"{number(value * 100, language, digits)}{_THIN}%"
 
 
-def amount(value: object, language: str = "en", digits: int = 3) -> str:
+def amount(value: object, language: str = "en", digits: int = 4) -> str:
     """A privacy amount for readers: a few significant digits; the exact value is in the documents.
 
     >>> amount("0.0125"), amount("1/3", "de"), amount(None), amount("0"), amount("1e-6")
-    ('0.0125', '0,333', '–', '0', '10⁻⁶')
+    ('0.0125', '0,3333', '–', '0', '10⁻⁶')
     """
     if value is None or value == "":
         return "–"

@@ -29,7 +29,7 @@ from dalenius.server.views import DatasetView, ReleaseView
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 MOST_CELLS = 20_000
-_MEANINGS = ("show", "as", "confidence", "totals", "chart")
+_MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
 
 
 class Shown:
@@ -151,6 +151,10 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
 def _table_page(shown: Shown) -> Response:
     params = shown.request.query_params
     release = shown.release
+    values = "anchored" if params.get("values") == "anchored" and shown.view else "measured"
+    if values == "anchored" and shown.view:
+        release = shown.services.anchored(shown.user, shown.view.entry)
+    is_anchored = any(a.get("name") == "anchor" and a.get("margins") for a in release.adjustments)
     show = params.get("show", "value")
     confidence = params.get("confidence", "95") if params.get("confidence") in ("90", "95", "99") else "95"
     error_as = "interval" if params.get("as") == "interval" else "margin"
@@ -178,6 +182,8 @@ def _table_page(shown: Shown) -> Response:
         crosstab=crosstab,
         too_large=size if size > MOST_CELLS else 0,
         show=crosstab.show if crosstab else "value",
+        values=values,
+        is_anchored=is_anchored,
         error_as=error_as,
         confidence_text=confidence,
         totals=totals,
@@ -185,11 +191,7 @@ def _table_page(shown: Shown) -> Response:
         chart=drawn,
         chart_note=note,
         kept_pairs=[(k, v) for k, v in params.multi_items() if k not in (*_MEANINGS, "again")],
-        caption=shown.wording.t(
-            "release.caption",
-            what=shown.wording.t(f"show.{crosstab.show if crosstab else 'value'}"),
-            error=shown.wording.t(f"release.caption_{error_as}", level=confidence),
-        ),
+        caption=_caption(shown, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(
             shown.dataset,
             str(shown.provenance.request.get("measure", "count")),
@@ -204,6 +206,18 @@ def _table_page(shown: Shown) -> Response:
         noise_text=_noise_text(shown),
         promise_text=shown.wording.promise(shown.provenance),
         may_govern=shown.user.is_custodian,
+    )
+
+
+def _caption(
+    shown: Shown, crosstab: Crosstab | None, error_as: str, confidence: str, *, is_anchored: bool
+) -> str:
+    wording = shown.wording
+    what = wording.t(f"show.{crosstab.show if crosstab else 'value'}")
+    if is_anchored:
+        return f"{what}, {wording.t('release.values_anchored')}"
+    return wording.t(
+        "release.caption", what=what, error=wording.t(f"release.caption_{error_as}", level=confidence)
     )
 
 
@@ -245,7 +259,7 @@ def _noise_text(shown: Shown) -> str:
         return wording.t(
             "release.noise_same",
             half=wording.num(law.half_width(0.95) * step),
-            law=law.noise.name.replace("_", " "),
+            law=wording.known("mechanism", law.noise.name),
             se=wording.num(law.std_error),
         )
     return wording.t("release.noise_varies")

@@ -38,8 +38,8 @@ class Wording:
             "cost_text": self.cost,
             "release_title": self.release_title,
             "dataset_title": self.dataset_title,
-            "mechanism_name": plain_name,
-            "strategy_name": plain_name,
+            "mechanism_name": lambda name: self.known("mechanism", name),
+            "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
         }
 
@@ -67,9 +67,13 @@ class Wording:
         return self.budget(preview.budget)
 
     def definition(self, name: str) -> str:
-        """A definition's name; one that has no translation keeps its own."""
-        text = self.t(f"definition.{name}")
-        return plain_name(name) if text == f"definition.{name}" else text
+        """A definition's name."""
+        return self.known("definition", name)
+
+    def known(self, kind: str, name: str) -> str:
+        """A registered name as readers know it; one that has no translation keeps its own."""
+        text = self.t(f"{kind}.{name}")
+        return str(name).replace("_", " ") if text == f"{kind}.{name}" else text
 
     # -- tables ----------------------------------------------------------------------------------------------------
 
@@ -149,7 +153,8 @@ class Wording:
 
     def unit(self, dataset: DatasetView | None, neighbours: Mapping[str, Any]) -> str:
         """Whom the promise protects."""
-        unit, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
+        name, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
+        unit = self.known("unit", name)
         if neighbours.get("relation") == "replace":
             return self.t("dataset.unit_replace", unit=unit)
         return (
@@ -161,7 +166,7 @@ class Wording:
     def promise(self, provenance: Provenance) -> str:
         """The guarantee of one release in one sentence."""
         budget = provenance.budget
-        unit = str(provenance.neighbours.get("unit", "row"))
+        unit = self.known("unit", str(provenance.neighbours.get("unit", "row")))
         if budget.get("epsilon"):
             epsilon = Fraction(str(budget["epsilon"]))
             delta = f", δ = {self.amount(budget['delta'])}" if budget.get("delta") else ""
@@ -184,11 +189,6 @@ def concentrated_epsilon(rho: Fraction, delta: float = 1e-6) -> float:
     5.757
     """
     return float(rho) + 2 * sqrt(float(rho) * log(1 / delta))
-
-
-def plain_name(name: str) -> str:
-    """A registered name as words."""
-    return str(name).replace("_", " ")
 
 
 def share(part: object, whole: object) -> str:
