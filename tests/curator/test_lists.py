@@ -148,3 +148,65 @@ def test_plain_tables_are_lists_too() -> None:
     assert found is not None
     assert found.table.variance == pytest.approx(8 * release.tables[0].variance[0])
     assert Fraction(found.provenance.cost["rho"]) == 0
+
+
+def reread(release: Release, **request: object) -> Release:
+    """The list as another process reads it: from its document, with the canonical request beside it."""
+    from dataclasses import replace
+
+    from dalenius.publish.to_json import from_json, to_json
+
+    noted = replace(release.provenance, request=dict(request))
+    return from_json(to_json(release.with_(provenance=noted)))
+
+
+def test_a_list_that_was_stored_and_read_answers_the_same() -> None:
+    release = stored("residual", ZERO)
+    country = Axis(variable="region", labels=("north", "south"), codes=(0, 0, 1, 1), level="country")
+    conditions = (Filter(variable="age", codes=(1, 2)),)
+    here = answer_from_list(release, CellSpace((country, FULL[1])), conditions, DOMAIN)
+    there = answer_from_list(reread(release, where=[]), CellSpace((country, FULL[1])), conditions, DOMAIN)
+    assert here is not None and there is not None
+    assert there.table.values.tolist() == here.table.values.tolist()
+    assert there.table.variance == pytest.approx(here.table.variance)
+
+
+def test_conditions_of_the_list_must_be_asked_for() -> None:
+    stored_where = [{"variable": "sex", "categories": ["f"]}]
+    release = reread(stored("residual", ZERO, margins=[("region", "age")]), where=stored_where)
+    women, men = Filter(variable="sex", codes=(0,)), Filter(variable="sex", codes=(1,))
+    space = CellSpace((FULL[0], FULL[2]))
+    assert answer_from_list(release, space, (women,), DOMAIN) is not None
+    assert answer_from_list(release, space, (), DOMAIN) is None
+    assert answer_from_list(release, space, (men,), DOMAIN) is None
+
+
+def test_labels_alone_do_not_make_two_recodes_equal() -> None:
+    release = stored("residual", ZERO)
+    mine = Axis(variable="age", labels=("low", "high"), codes=(0, 0, 1))
+    other = Axis(variable="age", labels=("low", "high"), codes=(0, 1, 1))
+    first = answer_from_list(release, CellSpace((mine,)), (), DOMAIN)
+    second = answer_from_list(release, CellSpace((other,)), (), DOMAIN)
+    assert first is not None and second is not None
+    assert first.table.values[0] != second.table.values[0]
+    coarse = reread(
+        first, axes=[{"variable": "age", "cells": [["low", "young", "middle"], ["high", "old"]]}], where=[]
+    )
+    assert answer_from_list(coarse, CellSpace((other,)), (), DOMAIN) is None
+
+
+def test_other_data_and_other_versions_are_not_answered() -> None:
+    from dataclasses import replace
+
+    release = stored("residual", ZERO)
+    assert answer_from_list(release, CellSpace((FULL[2],)), (), replace(DOMAIN, version="2")) is None
+
+
+def test_an_adjusted_list_answers_with_sums_of_what_was_shown() -> None:
+    from dalenius.postprocess.nonnegative import Nonnegative
+
+    shown = Nonnegative()(stored("residual", Budget.of("zero_concentrated", rho="1/2000")))
+    found = answer_from_list(shown, CellSpace((FULL[2],)), (), DOMAIN)
+    assert found is not None
+    assert found.values == pytest.approx(shown.tables[0].values.reshape(4, 2, 3).sum(axis=(0, 1)))
+    assert not found.table.is_unbiased

@@ -381,3 +381,10 @@ def test_structural_zeros_decide_only_where_a_shown_cell_is_impossible() -> None
     assert bound.strategy == "interior"
     tables = run(bound, np.ones((3, 2, 2), dtype=np.int64) * np.array([[[1], [0]], [[1], [1]], [[1], [1]]]))
     assert tables[0].values[1] == 0 and tables[0].variance[1] == 0
+
+
+def test_a_definition_that_cannot_price_gaussian_noise_gets_the_next_best() -> None:
+    budget = Budget.of("probabilistic", epsilon=1, delta="1e-6")
+    plan = planned((4,) * 5, all_margins(5, 2, 2), budget)
+    definition = registry.get("definitions", "probabilistic")()
+    assert definition.fits([m.profile(Neighbours()) for m in plan.measurements], budget)

@@ -5,8 +5,9 @@ variables, is a sum of canonical cells, so the same cell is the same number thro
 process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,110 +30,140 @@ class _Selection:
 def answer_from_list(
     release: Release, request_space: CellSpace, filters: Sequence[Filter], domain: Domain
 ) -> Release | None:
-    """The requested table as sums of the stored list's cells; None if the list does not determine it."""
+    """The requested table as sums of the stored list's cells; None if the list does not determine it.
+
+    The list must be of the same data and version. If it has conditions of its own, the request must state each of them.
+    Sums of an adjusted list are sums of what was shown, and say that they are biased.
+    """
+    about = release.provenance
+    if (about.dataset, about.version) != (domain.name, domain.version):
+        return None
+    remaining = _unanswered(about.request.get("where") or (), filters, domain)
+    if remaining is None:
+        return None
     for table in sorted(release.tables, key=lambda t: len(t.values)):
-        if not table.is_unbiased or table.measure != "count":
-            continue
-        selections = _selections(table, request_space, filters, domain)
-        if selections is not None:
-            return _answer(release, table, request_space, selections)
+        if table.measure == "count":
+            selections = _Matching(table, domain, about.request).selections(request_space, remaining)
+            if selections is not None:
+                return _answer(release, table, request_space, selections)
     return None
 
 
-def _selections(
-    table: Table, space: CellSpace, filters: Sequence[Filter], domain: Domain
-) -> list[_Selection] | None:
-    stored = {axis.variable: axis for axis in table.space.axes}
-    wanted = {axis.variable: axis for axis in space.axes}
-    if any(v not in stored for v in wanted) or any(f.variable not in stored for f in filters):
-        return None
-    if space.structural_zeros and table.space.structural_zeros != space.structural_zeros:
-        return None
-    found = []
-    for axis in table.space.axes:
-        kept = _kept(axis, [f for f in filters if f.variable == axis.variable], domain)
-        target = wanted.get(axis.variable)
-        if kept is None:
+def _unanswered(
+    stored: Sequence[Mapping[str, Any]], filters: Sequence[Filter], domain: Domain
+) -> list[Filter] | None:
+    """The conditions that the list has not applied already; None if it applied one that was not asked for."""
+    left = list(filters)
+    for condition in stored:
+        same = [f for f in left if _is_same(condition, f, domain)]
+        if not same:
             return None
-        if target is None:
-            # Rows that the list drops on this variable would be counted by a table that does not mention it.
-            conditions = [f for f in filters if f.variable == axis.variable]
-            if not conditions and not _drops_nothing(axis, domain):
-                return None
-            found.append(_Selection(tuple(0 if k else -1 for k in kept), 1))
-            continue
-        groups = _groups(axis, target, domain)
-        if groups is None:
-            return None
-        found.append(
-            _Selection(tuple(g if k else -1 for g, k in zip(groups, kept, strict=True)), len(target))
-        )
-    return found
+        left.remove(same[0])
+    return left
 
 
-def _members(axis: Axis, domain: Domain) -> list[frozenset[int]] | None:
-    """The categories behind each label of an axis; rebuilt from the declaration where only labels are known."""
-    declared = domain.variable(axis.variable)
-    if isinstance(declared.domain, Bounds):
-        return None
-    labels = declared.domain.labels
-    if axis.codes:
-        return [frozenset(c for c, k in enumerate(axis.codes) if k == i) for i in range(len(axis))]
-    if axis.level:
-        hierarchy = declared.hierarchy(axis.level)
-        place = {
-            g: frozenset(c for c, p in enumerate(hierarchy.parent) if hierarchy.groups[p] == g)
-            for g in axis.labels
-        }
-        return [place[label] for label in axis.labels]
-    if any(label not in labels for label in axis.labels):
-        return None
-    return [frozenset({labels.index(label)}) for label in axis.labels]
-
-
-def _kept(axis: Axis, filters: Sequence[Filter], domain: Domain) -> list[bool] | None:
-    """Which labels pass the conditions; None if a condition cuts through a label."""
-    members = _members(axis, domain)
-    if not filters:
-        return [True] * len(axis)
-    if members is None:
-        return None
-    kept = [True] * len(axis)
-    for condition in filters:
-        chosen = frozenset(condition.codes)
-        for i, categories in enumerate(members):
-            if categories & chosen and not categories <= chosen:
-                return None
-            kept[i] = kept[i] and bool(categories & chosen)
-    return kept
-
-
-def _groups(axis: Axis, target: Axis, domain: Domain) -> list[int] | None:
-    """The label of the answer for each label of the list; None if the answer is finer, or not made of whole labels."""
-    if axis.labels == target.labels and axis.name == target.name and axis.cuts == target.cuts:
-        return list(range(len(axis)))
-    fine, coarse = _members(axis, domain), _members(target, domain)
-    if fine is None or coarse is None:
-        return None
-    covered = frozenset().union(*fine)
-    if not all(group <= covered for group in coarse):
-        return None
-    groups = []
-    for categories in fine:
-        holders = [i for i, group in enumerate(coarse) if categories & group]
-        if len(holders) > 1 or (holders and not categories <= coarse[holders[0]]):
-            return None
-        groups.append(holders[0] if holders else -1)
-    return groups
-
-
-def _drops_nothing(axis: Axis, domain: Domain) -> bool:
-    declared = domain.variable(axis.variable).domain
-    if isinstance(declared, Bounds):
+def _is_same(condition: Mapping[str, Any], other: Filter, domain: Domain) -> bool:
+    if condition["variable"] != other.variable:
         return False
-    members = _members(axis, domain)
-    everything = members is not None and sum(len(m) for m in members) == len(declared)
-    return everything and DROP not in (declared.missing, declared.unseen)
+    if domain.variable(other.variable).is_numeric:
+        return (condition.get("low"), condition.get("high")) == (other.low, other.high)
+    labels = domain.variable(other.variable).categories.labels
+    return set(condition.get("categories", ())) == {labels[code] for code in other.codes}
+
+
+class _Matching:
+    """How the labels of a stored table relate to what is asked for."""
+
+    def __init__(self, table: Table, domain: Domain, request: Mapping[str, Any]) -> None:
+        self.table, self.domain = table, domain
+        self.described = {entry["variable"]: entry for entry in request.get("axes") or ()}
+
+    def selections(self, space: CellSpace, filters: Sequence[Filter]) -> list[_Selection] | None:
+        """For each axis of the table, where its labels go; None if the answer is not a sum of cells."""
+        stored = {axis.variable for axis in self.table.space.axes}
+        wanted = {axis.variable: axis for axis in space.axes}
+        if not stored.issuperset(wanted) or not stored.issuperset(f.variable for f in filters):
+            return None
+        if space.structural_zeros and self.table.space.structural_zeros != space.structural_zeros:
+            return None
+        found = []
+        for axis in self.table.space.axes:
+            conditions = [f for f in filters if f.variable == axis.variable]
+            kept, target = self._kept(axis, conditions), wanted.get(axis.variable)
+            if kept is None:
+                return None
+            if target is None:
+                # Rows that the list drops on this variable would be counted by a table that does not mention it.
+                if not conditions and not self._drops_nothing(axis):
+                    return None
+                found.append(_Selection(tuple(0 if k else -1 for k in kept), 1))
+                continue
+            groups = self._groups(axis, target)
+            if groups is None:
+                return None
+            placed = tuple(g if k else -1 for g, k in zip(groups, kept, strict=True))
+            found.append(_Selection(placed, len(target)))
+        return found
+
+    def _members(self, axis: Axis) -> list[frozenset[int]] | None:
+        """The categories behind each label of an axis, from its codes or from the list's own request."""
+        declared = self.domain.variable(axis.variable)
+        if isinstance(declared.domain, Bounds):
+            return None
+        if axis.codes:
+            return [frozenset(c for c, k in enumerate(axis.codes) if k == i) for i in range(len(axis))]
+        labels = declared.domain.labels
+        if axis.level:
+            hierarchy = declared.hierarchy(axis.level)
+            place = [hierarchy.groups[p] for p in hierarchy.parent]
+            return [frozenset(c for c, g in enumerate(place) if g == label) for label in axis.labels]
+        cells = {cell[0]: cell[1:] for cell in self.described.get(axis.variable, {}).get("cells", ())}
+        inside = [cells.get(label, [label]) for label in axis.labels]
+        if any(text not in labels for texts in inside for text in texts):
+            return None
+        return [frozenset(labels.index(text) for text in texts) for texts in inside]
+
+    def _kept(self, axis: Axis, filters: Sequence[Filter]) -> list[bool] | None:
+        """Which labels pass the conditions; None if a condition cuts through a label."""
+        if not filters:
+            return [True] * len(axis)
+        members = self._members(axis)
+        if members is None:
+            return None
+        kept = [True] * len(axis)
+        for condition in filters:
+            chosen = frozenset(condition.codes)
+            for i, categories in enumerate(members):
+                if categories & chosen and not categories <= chosen:
+                    return None
+                kept[i] = kept[i] and bool(categories & chosen)
+        return kept
+
+    def _groups(self, axis: Axis, target: Axis) -> list[int] | None:
+        """The label of the answer for each label of the list; None if the answer is finer, or cuts through labels."""
+        fine, coarse = self._members(axis), self._members(target)
+        if fine is None or coarse is None:
+            cuts = tuple(axis.cuts or self.described.get(axis.variable, {}).get("cuts", ()))
+            is_same = bool(cuts) and cuts == target.cuts and axis.labels == target.labels
+            return list(range(len(axis))) if is_same else None
+        covered = frozenset().union(*fine)
+        if not all(group <= covered for group in coarse):
+            return None
+        groups = []
+        for categories in fine:
+            holders = [i for i, group in enumerate(coarse) if categories & group]
+            if len(holders) > 1 or (holders and not categories <= coarse[holders[0]]):
+                return None
+            groups.append(holders[0] if holders else -1)
+        return groups
+
+    def _drops_nothing(self, axis: Axis) -> bool:
+        declared = self.domain.variable(axis.variable).domain
+        members = self._members(axis)
+        if isinstance(declared, Bounds) or members is None:
+            return False
+        everything = sum(len(m) for m in members) == len(declared)
+        return everything and DROP not in (declared.missing, declared.unseen)
 
 
 def _answer(release: Release, table: Table, space: CellSpace, selections: Sequence[_Selection]) -> Release:
@@ -146,6 +177,7 @@ def _answer(release: Release, table: Table, space: CellSpace, selections: Sequen
         space=space,
         values=values.reshape(sizes).transpose(order).ravel() if order else values.ravel(),
         variance=variance.reshape(sizes).transpose(order).ravel() if order else variance.ravel(),
+        is_unbiased=table.is_unbiased,
     )
     note = {
         "name": "sum of a stored list",

@@ -7,7 +7,6 @@ them after least squares and takes the best; it never looks at data.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,11 @@ from dalenius.core.law import Joint
 from dalenius.core.margins import Workload, sum_out
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import Filter
 from dalenius.core.release import Block, Table
 from dalenius.curator import nested_strategies, options
 from dalenius.curator.options import Option, Request, Setting
-from dalenius.errors import InternalError, UnknownName
-from dalenius.spec.request import RequestDocument
+from dalenius.errors import DaleniusError, UnknownName, Unsupported
 
 STRATEGIES = ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier")
 OBJECTIVES = ("weighted", "maximum")
@@ -94,12 +92,22 @@ def plan_margins(
         mechanism=mechanism,
         total=request.total,
     )
-    found = options.every(setting, only=strategy)
-    best = min(found, key=lambda option: option.score)
-    law = best.law(setting)
-    return finish(
-        request, best.measurements(setting), law, _assemble(setting, law), _preview(setting, best, found)
-    )
+    return _best(request, setting, options.every(setting, only=strategy))
+
+
+def _best(request: Request, setting: Setting, found: Sequence[Option]) -> TablePlan:
+    """The option with the least error that the definition prices within the budget."""
+    refusal: DaleniusError | None = None
+    for option in sorted(found, key=lambda o: o.score):
+        law = option.law(setting)
+        preview = _preview(setting, option, found)
+        try:
+            return finish(request, option.measurements(setting), law, _assemble(setting, law), preview)
+        except Unsupported as error:
+            # A definition may have no price for this kind of noise; the next best may have one.
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
 
 
 def shows_structural_zero(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
@@ -164,7 +172,9 @@ def finish(
     """Price the whole list once more under the request's definition, and refuse what does not fit."""
     profiles = [m.profile(request.neighbours) for m in measurements]
     if not request.definition.fits(profiles, request.budget):
-        raise InternalError("A plan for margins exceeds its budget; nothing was read.")
+        raise Unsupported(
+            f"The strategy {preview['strategy']!r} does not fit this budget under {request.definition.name!r}."
+        )
     weakest = min((m.evidence for m in measurements), key=_strength)
     return TablePlan(
         measurements=measurements,
@@ -237,42 +247,3 @@ def _preview(setting: Setting, best: Option, found: Sequence[Option]) -> dict[st
             for option in sorted(found, key=lambda o: o.score)
         ],
     }
-
-
-def plan_request(
-    domain: Domain, request: RequestDocument, query: TableQuery, budget: Budget, definition: Definition
-) -> TablePlan:
-    """The plan for a request document that asks for margins."""
-    table = request.table
-    return plan_margins(
-        domain,
-        query.space,
-        request_margins(table.margins, query.space.axes),
-        query.where,
-        budget,
-        definition,
-        weights=[float(w) for w in table.weights],
-        objective="maximum" if table.objective == "maximum" else "weighted",
-        strategy=request.privacy.strategy,
-        mechanism=request.privacy.mechanism,
-    )
-
-
-def request_margins(
-    asked: str | Sequence[Sequence[str]], axes: Sequence[Axis]
-) -> tuple[tuple[str, ...], ...]:
-    """ "none", "all", or a list of lists of axis names, as margins; the interior comes first.
-
-    >>> a, b = Axis(variable="a", labels=("x", "y")), Axis(variable="b", labels=("x", "y"), level="group")
-    >>> request_margins("all", [a, b])
-    (('a', 'b.group'), ('a',), ('b.group',), ())
-    >>> request_margins([["b"], []], [a, b])
-    (('b.group',), ())
-    """
-    names = [axis.name for axis in axes]
-    if isinstance(asked, str):
-        if asked == "all":
-            return tuple(m for size in range(len(names), -1, -1) for m in combinations(names, size))
-        return (tuple(names),)
-    by_variable = {axis.variable: axis.name for axis in axes}
-    return tuple(dict.fromkeys(tuple(by_variable.get(n, n) for n in m) for m in asked))
