@@ -1,5 +1,6 @@
 """Ledgers to test on: a SQLite file, and a real PostgreSQL server on a temporary directory and a free port."""
 
+import grp
 import os
 import pwd
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +32,22 @@ def binaries() -> Path | None:
     return Path(other).resolve().parent if other else None
 
 
+def someone_else() -> str:
+    """A user other than root, because the server refuses to be root."""
+    names = {user.pw_name for user in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def free_port() -> int:
+    """A free port below those that the system gives to clients, so that a restart finds it free again."""
+    start = 20000 + os.getpid() * 7 % 10000
+    for port in range(start, start + 1000):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no free port")
+
+
 class Server:
     """A PostgreSQL server of our own, run as a user other than root."""
 
@@ -40,19 +58,18 @@ class Server:
         self.programs = programs
         self._has_shared = False
         self.data = folder / "data"
-        self.user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+        self.user = someone_else() if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
         if os.getuid() == 0:
             shutil.chown(folder, self.user)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self._call("initdb", "-D", self.data, "-A", "trust", "-U", "ledger", "--no-sync", "-E", "UTF8")
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
 
     def _as_user(self, name: str, *arguments: object) -> dict[str, Any]:
         command = [str(self.programs / name), *map(str, arguments)]
-        identity = {"user": self.user, "group": self.user, "extra_groups": []} if os.getuid() == 0 else {}
+        group = grp.getgrgid(pwd.getpwnam(self.user).pw_gid).gr_name
+        identity = {"user": self.user, "group": group, "extra_groups": []} if os.getuid() == 0 else {}
         return {"args": command, "cwd": self.data.parent, "stdout": subprocess.DEVNULL, **identity}
 
     def _call(self, name: str, *arguments: object) -> None:

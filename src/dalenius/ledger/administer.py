@@ -169,7 +169,7 @@ class Note:
     @property
     def needs(self) -> Needs:
         """For a secret, whether there is one already."""
-        return Needs(populations=frozenset({self.population}))
+        return Needs(checks=frozenset({self.population}) if self.kind == "secret" else frozenset())
 
     def decide(self, draft: Draft) -> Any:
         """The line, or the check value that was there first; a ledger opens once."""

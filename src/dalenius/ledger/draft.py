@@ -27,6 +27,7 @@ class Needs:
     keys: frozenset[str] = frozenset()
     entries: frozenset[str] = frozenset()
     datasets: frozenset[str] = frozenset()
+    checks: frozenset[str] = frozenset()
 
     def __or__(self, other: "Needs") -> "Needs":
         return Needs(
@@ -35,6 +36,7 @@ class Needs:
             keys=self.keys | other.keys,
             entries=self.entries | other.entries,
             datasets=self.datasets | other.datasets,
+            checks=self.checks | other.checks,
         )
 
 

@@ -70,13 +70,14 @@ def load(store: Store, needs: Needs) -> State:
     datasets = [(name,) for name in needs.datasets]
     state = State()
     state.terms = {r[0]: as_terms(r) for r in _where(store, schema.TERMS, ["population"], populations)}
-    state.checks = {r[0]: r[1] for r in _where(store, schema.CHECKS, ["population"], populations)}
+    checks = [(name,) for name in needs.checks]
+    state.checks = {r[0]: r[1] for r in _where(store, schema.CHECKS, ["population"], checks)}
     columns = ["population", "page", "kind", "name"]
     state.purses = {p.key: p for p in map(as_purse, _where(store, schema.PURSES, columns, needs.purses))}
     for column, values in (("key", keys), ("entry", entries)):
         state.charges |= {c.key: c for c in map(as_charge, _where(store, schema.CHARGES, [column], values))}
-        releases = map(as_release, _where(store, schema.RELEASES, [column], values))
-        state.releases |= {r.entry: r for r in releases}
+    done = [(charge.key,) for charge in state.charges.values() if charge.is_done]
+    state.releases = {r.entry: r for r in map(as_release, _where(store, schema.RELEASES, ["key"], done))}
     for known in map(as_registration, _where(store, schema.REGISTRATIONS, ["dataset"], datasets)):
         state.registrations[known.dataset, known.version] = known
         state.owners[known.dataset] = known.population
