@@ -143,6 +143,14 @@ def test_order_statistics(statistic, definition):
     assert np.isnan(table.variance).all()
 
 
+@pytest.mark.parametrize(("options", "q"), [({}, "1/2"), ({"q": "1/4"}, "1/4")])
+def test_a_median_can_be_asked_for_as_a_measure(options, q):
+    asked = request("individual", {"measure": "median", "of": "output"}, epsilon=1, options=options)
+    assert plan_data_dependent(domain(), asked, policy("individual")).measurements[0].statistic.q == Fraction(
+        q
+    )
+
+
 def test_unconfirmed_declarations_and_too_many_cells_are_refused():
     drafted = domain()
     unread = replace(drafted.variable("output"), is_confirmed=False)

@@ -7,16 +7,13 @@ values up to 900,000. Everything but the released values, the random identifiers
 import json
 import logging
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.tabulation import rows
-from dalenius.curator import planner
 from dalenius.curator.curator import Curator
-from dalenius.curator.data_dependent import is_data_dependent, plan_data_dependent
 from dalenius.errors import DaleniusError, NotAllowed
 from dalenius.publish.to_json import to_json
 
@@ -60,43 +57,18 @@ epsilon = 1
 """
 MEDIAN = """
 [table]
-measure = "total"
+measure = "median"
 of = "output"
 
 [privacy]
 definition = "individual"
 epsilon = 1
-options = { statistic = "median" }
 """
 CALM = [10, 11, 12, 13, 14, 15]
 WILD = [10, 900_000, 12, 13, 777_777, 15]
 SAME = [7] * 6
 # Sums, extremes, ranges, two largest, doubled largest: anything the noise could have been scaled to.
 SECRETS = ("900000", "777777", "899990", "1677777", "1800000", "1677827", "765777", "777765")
-
-
-@pytest.fixture(autouse=True)
-def data_dependent_planning(monkeypatch):
-    """Send data-dependent requests to their planner, and give the gate the scope of their promise."""
-    if hasattr(planner, "plan_data_dependent"):
-        return
-    plan_of, measure_of = planner.Planner.plan, Curator._measure
-
-    def plan(self, request):
-        if is_data_dependent(request.privacy.definition):
-            return plan_data_dependent(self.domain, request, self.policy)
-        return plan_of(self, request)
-
-    def measure(self, plan, *rest):
-        declared = self.domain
-        self.domain = replace(declared, neighbours=getattr(plan, "neighbours", declared.neighbours))
-        try:
-            return measure_of(self, plan, *rest)
-        finally:
-            self.domain = declared
-
-    monkeypatch.setattr(planner.Planner, "plan", plan)
-    monkeypatch.setattr(Curator, "_measure", measure)
 
 
 def office(folder: Path, outputs: list[int]) -> Path:

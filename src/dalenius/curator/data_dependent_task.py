@@ -70,6 +70,8 @@ class Task:
                 raise UnknownName.among("option", name, known)
         if "statistic" in options:
             return self._statistic(str(options["statistic"]))
+        if self.request.table.measure == "median":
+            return self._statistic("quantile" if "q" in options else "median")
         if self.request.table.measure == "total":
             return self._totals()
         if self.request.table.measure == "count":
@@ -81,7 +83,9 @@ class Task:
     @property
     def _of(self) -> str:
         if self.request.table.of is None:
-            raise ParameterError('This statistic needs measure = "total" and of = "variable" in [table].')
+            raise ParameterError(
+                'This statistic needs of = "variable" in [table], with measure = "median" or "total".'
+            )
         return self.request.table.of
 
     @property
