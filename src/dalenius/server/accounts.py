@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import threading
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,8 @@ from dalenius.server.store import Store
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _SHORTEST = 12
 TOKEN_PREFIX = "dln"
+# argon2 takes 64 MB for each password on purpose; more than two at a time would let guessing fill the memory.
+_HASHING = threading.BoundedSemaphore(2)
 
 
 class Role(StrEnum):
@@ -143,7 +146,8 @@ class Accounts:
     def _hashed(self, password: str) -> str:
         if not _SHORTEST <= len(password) <= 1024:
             raise ParameterError(f"A password has {_SHORTEST} to 1024 characters.")
-        return str(_hasher().hash(password))
+        with _HASHING:
+            return str(_hasher().hash(password))
 
     # -- passwords and sessions --------------------------------------------------------------------------------
 
@@ -156,7 +160,8 @@ class Accounts:
         )
         stored = rows[0][1] if rows and rows[0][1] else _decoy()
         try:
-            _hasher().verify(stored, password[:1024])
+            with _HASHING:
+                _hasher().verify(stored, password[:1024])
         except (Argon2Error, InvalidHashError):
             return None
         return User(name, Role(rows[0][0])) if rows and rows[0][1] else None

@@ -122,8 +122,12 @@ def current_user(request: Request) -> User:
     Pages check the token of their own forms with `check_form`; API calls send it as `X-CSRF-Token`.
     """
     services = request.app.state.services
-    user, how = identify(request)
     limits = services.config.limits
+    try:
+        user, how = identify(request)
+    except NotSignedIn:
+        services.limiter.take("anonymous", caller_address(request), limits.anonymous_per_minute)
+        raise
     if user.is_anonymous:
         services.limiter.take("anonymous", caller_address(request), limits.anonymous_per_minute)
     else:

@@ -9,6 +9,8 @@ from typing import Any
 
 from tests.server.api.conftest import POLICY, Site, assert_no_canary, document, error_code
 
+from dalenius.core.query import TableQuery
+
 
 def entry_of(response: Any) -> str:
     return str(response.headers["content-location"].rpartition("/")[2])
@@ -219,3 +221,31 @@ def test_an_anchored_view_agrees_with_the_first_publication(make_site: Callable[
     assert [round(s, 6) for s in sums] == first
     assert tied["blocks"][0]["values"] == measured
     assert tied["adjustments"][-1]["name"] == "anchor"
+
+
+def test_several_runners_measure_at_once_and_every_answer_is_right(make_site: Callable[..., Site]) -> None:
+    """At epsilon 50 the noise is zero but for a chance of 1e-21, so that mixed-up answers would show."""
+    site = make_site(
+        top="tick_milliseconds = 20\nrunners = 4\n",
+        policy=POLICY.replace("100", "900").replace("500", "900"),
+    )
+    source = site.services.desk.find("towns").curator.source
+    curator = site.services.desk.find("towns").curator
+    axes = (
+        ["town"],
+        ["sex"],
+        ["age"],
+        ["town", "sex"],
+        ["sex", "age"],
+        ["town", "age"],
+        ["town", "sex", "age"],
+    )
+    jobs = [
+        (rows, site.release("ana", document(f"5{n}", rows), params={"wait": 0}).json()["id"])
+        for n, rows in enumerate(axes)
+    ]
+    for rows, job in jobs:
+        entry = _finished(site, "ana", job)["entry"]
+        shown = site.call("", "GET", f"/api/v1/releases/{entry}").json()["tables"][0]["values"]
+        query = TableQuery(space=curator.request(document("1", rows)).space(curator.domain))
+        assert shown == source.table(query).open_below_the_gate().tolist()

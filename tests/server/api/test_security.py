@@ -113,6 +113,8 @@ def test_limits_reach_callers(make_site: Callable[..., Site]) -> None:
     assert codes[0] == 200 and codes[-1] == 429
     assert site.call("ana", "GET", "/api/v1/datasets").status_code == 200
     assert int(site.call("", "GET", "/api/v1/datasets").headers["retry-after"]) >= 1
+    forged = {"Authorization": "Bearer dln_a_b"}
+    assert site.client.get("/api/v1/datasets", headers=forged).status_code == 429
 
 
 def test_error_bodies_survive_anything() -> None:

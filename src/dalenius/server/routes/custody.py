@@ -54,10 +54,11 @@ def _owner(request: Request, body: TokenBody, user: User) -> User:
 
 
 def verified(request: Request, name: str, password: str) -> User:
-    """The user with this password; attempts are limited for each name and address."""
+    """The user with this password; attempts are limited for each name and for each address."""
     services = request.app.state.services
     limit = services.config.limits.sign_ins_per_minute
-    services.limiter.take("sign-in", f"{name}@{caller_address(request)}", limit)
+    services.limiter.take("sign-in", caller_address(request), limit)
+    services.limiter.take("sign-in as", name, limit)
     found: User | None = services.accounts.verify(name, password)
     if found is None:
         raise NotSignedIn("The name or the password is wrong.")
