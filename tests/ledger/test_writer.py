@@ -206,3 +206,21 @@ def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeyp
         )
     )
     assert ledger.verify().is_ok
+
+
+@pytest.mark.postgres
+def test_a_writer_that_stops_in_the_middle_does_not_block_for_ever(server, tmp_path: Path, charge):
+    import psycopg
+
+    location = server.empty()
+    with Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") as ledger:
+        ledger.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        for store in (ledger._store, ledger._reader):
+            store.ask("SELECT set_config('lock_timeout', '200ms', false)")
+        stopped = psycopg.connect(location)
+        stopped.execute("SELECT 1 FROM dalenius.head FOR UPDATE")
+        threading.Timer(1.0, stopped.close).start()
+        assert ledger.reserve(charge("aa")).lease
+        assert ledger.account("people").entries == 1
+        assert ledger.verify().is_ok

@@ -45,7 +45,13 @@ class PostgresStore:
     def _connect(self) -> None:
         self._connection = self._psycopg.connect(self._location, autocommit=True)
         self._cursor = self._connection.cursor()
-        self._cursor.execute("SET synchronous_commit = on")
+        # A writer that is stopped in the middle must not block the others for ever.
+        for setting in (
+            "synchronous_commit = on",
+            "lock_timeout = '30s'",
+            "idle_in_transaction_session_timeout = '120s'",
+        ):
+            self._cursor.execute(f"SET {setting}")
         self._create()
 
     def _create(self) -> None:
