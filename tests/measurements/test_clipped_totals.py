@@ -118,6 +118,10 @@ def two_steps(seed, relation=Relation.ADD_REMOVE):
     return plan, plan.assemble(passage.blocks), columns
 
 
+def _cells(columns):
+    return columns["x"][:3000], columns["x"][3000:]
+
+
 @pytest.mark.parametrize("relation", list(Relation))
 def test_the_second_step_follows_the_first_answer(relation):
     plan, (totals, bounds), columns = two_steps("two steps", relation)
@@ -129,6 +133,12 @@ def test_the_second_step_follows_the_first_answer(relation):
     truth = [sum(columns["x"][:3000]), sum(columns["x"][3000:])]
     assert np.all(np.abs(totals.values / truth - 1) < 0.1)
     assert not totals.is_unbiased
+    assert totals.measure == "clipped total"
+    clipped = [
+        sum(min(x, int(b)) for x in own) for own, b in zip(_cells(columns), bounds.values, strict=True)
+    ]
+    assert np.all(np.abs(totals.values - clipped) < 6 * totals.std_error)
+    assert any("clipped" in w for w in plan.warnings)
 
 
 def test_refusals():

@@ -104,7 +104,10 @@ def plan_learned_bounds(
             "q": str(quantile),
             "largest_std_error": float(np.sqrt(worst.variances.max())) * float(bounds.step),
         },
-        warnings=("Totals are clipped at released bounds, so large values count for less than they are.",),
+        warnings=(
+            "These are totals of values clipped at the released bounds, and the intervals are for those. The totals"
+            " themselves are larger by what was clipped, which is not known.",
+        ),
         first=first,
         epsilon=epsilon,
     )
@@ -121,7 +124,7 @@ def _shown(blocks: tuple[Block, ...], plan: LearnedBoundsPlan, step: Fraction) -
             space=totals.space,
             values=np.asarray(totals.values * unit, dtype=np.float64),
             variance=variance * unit**2,
-            measure="total",
+            measure="clipped total",
             is_unbiased=False,
         ),
         Table(
