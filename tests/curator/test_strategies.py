@@ -388,3 +388,15 @@ def test_a_definition_that_cannot_price_gaussian_noise_gets_the_next_best() -> N
     plan = planned((4,) * 5, all_margins(5, 2, 2), budget)
     definition = registry.get("definitions", "probabilistic")()
     assert definition.fits([m.profile(Neighbours()) for m in plan.measurements], budget)
+
+
+def test_merging_is_proposed_in_the_preview_of_a_thin_table() -> None:
+    from dataclasses import replace
+
+    domain, axes = nested_world()
+    definition = registry.get("definitions", "pure")()
+    thin = Budget.of("pure", epsilon="0.05")
+    plan = plan_margins(replace(domain, public_size=300), axes, [("region", "sex")], (), thin, definition)
+    assert [p["level"] for p in plan.preview["merging"]] == ["country"]
+    rich = plan_margins(replace(domain, public_size=10**6), axes, [("region", "sex")], (), thin, definition)
+    assert rich.preview["merging"] == []

@@ -10,7 +10,7 @@ from dalenius.core import conversions, registry
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Measurement, Mechanism
-from dalenius.core.domain import MOST_CELLS, Axis, CellSpace
+from dalenius.core.domain import MOST_CELLS, Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.margins import Margin, Workload
 from dalenius.core.neighbours import Neighbours, Scope
@@ -50,6 +50,7 @@ class Request:
 class Setting:
     """The request, resolved to positions of axes."""
 
+    domain: Domain
     axes: tuple[Axis, ...]
     where: tuple[Filter, ...]
     workload: Workload

@@ -24,6 +24,7 @@ from dalenius.core.query import Filter
 from dalenius.core.release import Block, Table
 from dalenius.curator import nested_strategies, options
 from dalenius.curator.options import Option, Request, Setting
+from dalenius.curator.properties import propose_merging
 from dalenius.errors import DaleniusError, UnknownName, Unsupported
 
 STRATEGIES = ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier")
@@ -82,6 +83,7 @@ def plan_margins(
         request.weights,
     )
     setting = Setting(
+        domain=domain,
         axes=axes,
         where=where,
         workload=workload,
@@ -220,6 +222,8 @@ def _assemble(setting: Setting, law: Joint) -> Callable[[tuple[Block, ...]], tup
 
 def _preview(setting: Setting, best: Option, found: Sequence[Option]) -> dict[str, Any]:
     workload = setting.workload
+    widest = max(workload.margins, key=workload.size)
+    error = workload.variance(best.components, widest) ** 0.5
     return {
         "strategy": best.strategy,
         "mechanism": best.mechanism,
@@ -228,6 +232,7 @@ def _preview(setting: Setting, best: Option, found: Sequence[Option]) -> dict[st
         "rmse": workload.rmse(best.components),
         "largest_std_error": workload.worst(best.components),
         "public_total": setting.total is not None,
+        "merging": propose_merging(setting.domain, setting.space(widest), error),
         "margins": [
             {
                 "axes": [setting.axes[a].name for a in m],
