@@ -41,6 +41,7 @@ def serve(
     if add_user:
         _add_user(settings, add_user)
         return
+    _check(settings)
     _announce(settings, people, host or settings.host, settings.port if port is None else port)
     _run(settings, place, host, port, workers)
 
@@ -57,6 +58,18 @@ def _add_user(settings: "ServerConfig", given: str) -> None:
     Accounts(store).create(name, role, password)
     store.close()
     typer.echo(f"{name} ({role}): {password}")
+
+
+def _check(settings: "ServerConfig") -> None:
+    """Refuse documents that are missing or wrong here, where it is one line, and not in every worker."""
+    from dalenius.spec.load import load_dataset, load_policy, load_request
+
+    for entry in settings.datasets:
+        load_dataset(settings.path(entry.document))
+        if entry.list is not None:
+            load_request(settings.path(entry.list))
+        if entry.policy or settings.policy:
+            load_policy(settings.path(str(entry.policy or settings.policy)))
 
 
 def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:

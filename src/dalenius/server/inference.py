@@ -12,8 +12,12 @@ from typing import Any
 from dalenius.core.estimate import plain_values
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, RequestError, TooLarge, UnknownName
+from dalenius.server.errors import TooManyRequests
 
+SIMULATED = ("independence", "homogeneity", "goodness_of_fit", "cramers_v")
 _MOST_CELLS = 20_000
+_MOST_SIMULATED = 5_000_000
+_PATIENCE = 3.0
 _AT_ONCE = threading.BoundedSemaphore(2)
 Selection = Mapping[str, tuple[str, ...]]
 
@@ -117,20 +121,23 @@ def infer(release: Release, method: str, asked: Question) -> dict[str, Any]:
     """Run one method on the first table, or on the table over the named axes."""
     if method not in METHODS:
         raise UnknownName.among("method", method, METHODS)
-    if release.table.space.size > _MOST_CELLS:
+    size = release.table.space.size
+    if size > _MOST_CELLS or (method in SIMULATED and size * asked.replicates > _MOST_SIMULATED):
         raise TooLarge(
-            f"The server computes on at most {_MOST_CELLS:,} cells; download the release and use the library.",
+            f"The server computes on at most {_MOST_CELLS:,} cells, and simulates at most {_MOST_SIMULATED:,} of them;"
+            " ask for fewer replicates, or download the release and use the library.",
             limit=_MOST_CELLS,
         )
     known = {axis.name for table in release.tables for axis in table.space.axes}
     for name in (*asked.names, *asked.first, *asked.second):
         if name not in known:
             raise UnknownName.among("axis", name, known)
-    with _AT_ONCE:
-        try:
-            found = METHODS[method][1](release, asked)
-        except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-            raise RequestError(
-                f"{method} cannot be computed from this table ({type(error).__name__})."
-            ) from None
+    if not _AT_ONCE.acquire(timeout=_PATIENCE):
+        raise TooManyRequests("The server is computing for others; ask again in a moment.", retry_after=2)
+    try:
+        found = METHODS[method][1](release, asked)
+    except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+        raise RequestError(f"{method} cannot be computed from this table ({type(error).__name__}).") from None
+    finally:
+        _AT_ONCE.release()
     return {"method": method, "result": plain_values(found.to_dict())}

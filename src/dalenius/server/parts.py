@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.release import Release
-from dalenius.errors import TooLarge
+from dalenius.errors import DaleniusError, TooLarge
 from dalenius.server import logs
 from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.auth import require
@@ -60,13 +60,25 @@ class Parts:
     def _warm(self) -> None:
         try:
             if self.config.register_on_start:
-                self.desk.register_all(by="server")
-                for served in self.desk.served.values():
-                    self.lists.release(served)
+                self._register_and_release_lists()
             self.is_ready = True
             self.desk.warm()
         except Exception as error:
             logs.event("warming failed", 40, kind=type(error).__name__, places=places(error))
+
+    def _register_and_release_lists(self) -> None:
+        """What cannot be registered or released is said in the log, and refused to whoever asks for it."""
+        try:
+            self.desk.register_all(by="server")
+        except DaleniusError as error:
+            logs.event("not registered", 40, code=error.code, message=error.message)
+        for served in self.desk.served.values():
+            try:
+                self.lists.release(served)
+            except DaleniusError as error:
+                logs.event(
+                    "list not released", 40, dataset=served.name, code=error.code, message=error.message
+                )
 
     def close(self) -> None:
         """Finish what is under way, then let go of everything."""

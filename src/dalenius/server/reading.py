@@ -12,6 +12,8 @@ from dalenius.server.parts import Document, Parts
 from dalenius.server.views import Download, ReleaseView
 
 _CACHED = 256
+_MOST_CACHED_CELLS = 50_000
+_MOST_CACHED_BYTES = 1_000_000
 
 
 class Reading(Parts):
@@ -60,6 +62,8 @@ class Reading(Parts):
         if cached is None:
             with self.desk.outages():
                 cached = downloads.read(self.desk.ledger.release(entry))
+            if view.cells > _MOST_CACHED_CELLS:
+                return cached.with_(status=Status(view.status))
             with self._cache_lock:
                 self._cache[entry] = cached
                 while len(self._cache) > _CACHED:
@@ -76,6 +80,8 @@ class Reading(Parts):
             known = downloads.render(
                 self.release(user, entry), format, is_public=view.status == Status.PUBLISHED
             )
+            if len(known.content) > _MOST_CACHED_BYTES:
+                return known
             with self._cache_lock:
                 self._files[place] = known
                 while len(self._files) > _CACHED:
