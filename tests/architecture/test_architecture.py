@@ -91,6 +91,8 @@ def test_every_extension_has_a_public_object_a_test_and_no_siblings(package: str
             t for t in (REPOSITORY / "tests").rglob("*.py") if f"dalenius.{package}.{name}" in t.read_text()
         ]
         assert tests, f"nothing tests {package}/{name}.py"
+        page = REPOSITORY / "docs" / "reference" / package / f"{name}.md"
+        assert page.is_file(), f"no reference page for {package}/{name}.py"
 
 
 def test_help_is_fast_because_slow_packages_stay_out() -> None:
