@@ -8,6 +8,7 @@ from random import Random
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 from dalenius.core.enclosures import _exp_one, _log_one
 from dalenius.core.ideal_rounding import (
@@ -17,7 +18,10 @@ from dalenius.core.ideal_rounding import (
     floor_of,
     is_below,
     rounded,
+    rounded_laplace,
     saturated,
+    scaled_laplace,
+    unit_laplace,
     unit_normal,
 )
 from dalenius.core.randomness import RecordedRandomness
@@ -97,6 +101,20 @@ def test_discrete_laplace_probabilities():
     seen = Counter(discrete_laplace(Fraction(4, 3), rng) for _ in range(n))
     expected = {k: n * tanh(rate / 2) * exp(-rate * abs(k)) for k in range(-4, 5)}
     assert sum((seen[k] - e) ** 2 / e for k, e in expected.items()) < 40
+
+
+@pytest.mark.statistical
+def test_rounded_laplace_fits_its_law():
+    """Kolmogorov-Smirnov at a fixed seed; the threshold is one in a million."""
+    rng = RecordedRandomness("rounded")
+    z = [rounded_laplace(unit_laplace(rng), Fraction(10**9)) / 1e9 for _ in range(3000)]
+    assert stats.kstest(z, stats.laplace.cdf).pvalue > 1e-6
+
+
+def test_both_laplace_laws_come_from_the_same_draw():
+    for seed in range(50):
+        drawn = unit_laplace(RecordedRandomness(seed))
+        assert abs(rounded_laplace(drawn, Fraction(100)) - scaled_laplace(drawn, Fraction(100))) <= 1
 
 
 @pytest.mark.statistical

@@ -123,7 +123,7 @@ def run(measurement, rows, seed):
 
 def test_run_and_block():
     rows = ((0, 5), (0, 1), (2, 3))
-    for measurement in (step(), step(epsilon=None, rho=F(1, 2))):
+    for measurement in (step(), step(is_discrete=False), step(epsilon=None, rho=F(1, 2))):
         answers = np.array([run(measurement, rows, f"{i}").values for i in range(300)])
         assert np.all(np.abs(np.median(answers, axis=0) - [6, 0, 3]) < 3)
         block = measurement.block(run(measurement, rows, "block"))

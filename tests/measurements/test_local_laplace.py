@@ -99,9 +99,10 @@ def test_the_intruder_who_knows_the_algorithm_is_not_bounded():
     assert audit.delta_against_the_informed(law, universe, (0, 0, 4), 1.0) > 0.25
 
 
-def test_run_without_a_visible_scale():
+@pytest.mark.parametrize("is_discrete", [True, False])
+def test_run_without_a_visible_scale(is_discrete):
     rng = RecordedRandomness("local")
-    measurement = step(median(high=10**6), epsilon=F(1, 2), floor=3)
+    measurement = step(median(high=10**6), epsilon=F(1, 2), floor=3, is_discrete=is_discrete)
     values = np.array([10, 20, 30, 40, 1000])
     answers = [
         int(measurement.run((Sealed(values),), measurement.draw(rng), rng).values[0]) for _ in range(400)

@@ -2,9 +2,12 @@
 
 from itertools import product
 
+import pytest
+
 from dalenius.audit import sensitivity as brute
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
+from dalenius.errors import ParameterError
 from dalenius.statistics.dominance import Dominance
 
 TWO = Dominance(queries=(ValuesQuery(value="x"), ValuesQuery(value="x")), p=50)
@@ -17,11 +20,23 @@ def test_known_cells():
     assert not TWO.is_dominated([])
 
 
-def test_sensitivity_by_enumeration():
+NK = Dominance(queries=TWO.queries, n=1, k=60)
+
+
+def test_the_n_k_rule():
+    assert NK.is_dominated([70, 20, 10])
+    assert not NK.is_dominated([50, 40, 10])
+    assert not NK.is_dominated([])
+    with pytest.raises(ParameterError):
+        Dominance(queries=TWO.queries, k=100)
+
+
+@pytest.mark.parametrize("statistic", [TWO, NK], ids=["p", "nk"])
+def test_sensitivity_by_enumeration(statistic):
     universe = tuple(product((0, 1), (1, 4)))
 
     def count(rows):
-        return TWO.value([[v for c, v in rows if c == cell] for cell in (0, 1)])
+        return statistic.value([[v for c, v in rows if c == cell] for cell in (0, 1)])
 
     for relation in Relation:
         found = max(brute.everywhere(count, universe, n, relation) for n in range(5))

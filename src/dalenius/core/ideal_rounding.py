@@ -116,6 +116,16 @@ def scaled_laplace(drawn: tuple[Ideal, Ideal], scale: Fraction) -> int:
     return saturated(floor_of(scale, drawn[0]) - floor_of(scale, drawn[1]))
 
 
+def rounded_laplace(drawn: tuple[Ideal, Ideal], scale: Fraction) -> int:
+    """Laplace noise of this scale (the difference of two exponentials), rounded exactly."""
+
+    def difference(bits: int) -> Enclosure:
+        (a, b), (c, d) = drawn[0](bits), drawn[1](bits)
+        return a - d, b - c
+
+    return saturated(rounded(Fraction(0), scale, difference))
+
+
 def discrete_laplace(scale: Fraction, rng: RandomSource) -> int:
     """One draw of the discrete Laplace law without a table."""
     return scaled_laplace(unit_laplace(rng), scale)

@@ -13,7 +13,7 @@ Requires
     per_cell    private      2 M_i / epsilon                          M_i / epsilon
     per_cell    public       V_i / epsilon                            refused
 Noise
-    Discrete Laplace (or a rounded normal) drawn without a table, on the declared step; the scale is withheld, and a zero
+    Discrete Laplace (or Laplace or normal noise, rounded exactly) drawn without a table, on the declared step; the scale is withheld, and a zero
     sensitivity takes the floor.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. It protects nobody outside D. Opened by the policy only.
@@ -31,7 +31,14 @@ import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.exact import sqrt_upper
-from dalenius.core.ideal_rounding import rounded, saturated, scaled_laplace, unit_laplace, unit_normal
+from dalenius.core.ideal_rounding import (
+    rounded,
+    rounded_laplace,
+    saturated,
+    scaled_laplace,
+    unit_laplace,
+    unit_normal,
+)
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -65,6 +72,7 @@ class BootstrapTotals:
     membership: Membership = Membership.PRIVATE
     floor: int = 1
     declared: tuple[int, ...] = ()
+    is_discrete: bool = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("O'Keefe & Charest (2018), Result 11, corrected",),
@@ -121,7 +129,9 @@ class BootstrapTotals:
         return Value(answer)
 
     def _noise(self, drawn: Any, scale: Fraction) -> int:
-        return scaled_laplace(drawn, scale) if self.rho is None else rounded(Fraction(0), scale, drawn)
+        if self.rho is not None:
+            return rounded(Fraction(0), scale, drawn)
+        return scaled_laplace(drawn, scale) if self.is_discrete else rounded_laplace(drawn, scale)
 
     def scales(self, minima: Sequence[int] | IntArray, maxima: Sequence[int] | IntArray) -> list[Fraction]:
         """Scale of every cell from the smallest and largest values: exact, confidential."""

@@ -7,7 +7,7 @@ Guarantee
 Requires
     An order statistic with exact local sensitivity; one row to a unit; a public floor of at least one step.
 Noise
-    Discrete Laplace of scale max(floor, sensitivity) / epsilon, drawn without a table so that the cost does not
+    Discrete Laplace (or Laplace, rounded exactly) of scale max(floor, sensitivity) / epsilon, drawn without a table so that the cost does not
     depend on the scale; the scale is withheld and the grid is the declared step.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. The definition itself is weak: an intruder who knows the
@@ -25,7 +25,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.ideal_rounding import saturated, scaled_laplace, unit_laplace
+from dalenius.core.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -65,6 +65,7 @@ class LocalLaplace:
     neighbours: Neighbours
     floor: int = 1
     group: int = 1
+    is_discrete: bool = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("Soria-Comas et al. (2017), Theorem 5",),
@@ -115,7 +116,8 @@ class LocalLaplace:
         """Scale it to the data, add."""
         values = exact[0].open_below_the_gate()
         size = max(self.floor, self.sensitivity(values))
-        answer = self.statistic.value(values) + scaled_laplace(drawn, size / self.epsilon)
+        scaled = scaled_laplace if self.is_discrete else rounded_laplace
+        answer = self.statistic.value(values) + scaled(drawn, size / self.epsilon)
         return Value(np.array([saturated(answer)], dtype=np.int64))
 
     def sensitivity(self, values: IntArray) -> int:

@@ -14,7 +14,10 @@ __all__ = ["Dominance"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dominance:
-    """How many of the listed cells fail the p % rule (the total less the two largest is below p % of the largest).
+    """How many of the listed cells a few contributors dominate.
+
+    p % rule: the total less the two largest is below p % of the largest. With `k`, the (n, k) rule instead: the n
+    largest hold more than k % of the total.
 
     Guarantee: one row changes one cell's verdict when it is added or removed, and two when it is replaced: the count moves
     by at most c, or 2 c, for c rows to a unit.
@@ -23,10 +26,14 @@ class Dominance:
 
     queries: tuple[ValuesQuery, ...]
     p: int = 10
+    n: int = 2
+    k: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.p < 100:
             raise ParameterError("The p % rule needs 0 < p < 100.", name="p")
+        if self.n < 1 or (self.k is not None and not 0 < self.k < 100):
+            raise ParameterError("The (n, k) rule needs n >= 1 and 0 < k < 100.", name="k")
         if not self.queries:
             raise ParameterError("List at least one cell.")
 
@@ -40,8 +47,10 @@ class Dominance:
         return sum(self.is_dominated(cell) for cell in cells)
 
     def is_dominated(self, values: Sequence[int] | IntArray) -> bool:
-        """The p % rule on the absolute values of one cell."""
+        """The rule on the absolute values of one cell."""
         own = sorted((abs(int(v)) for v in values), reverse=True)
+        if self.k is not None:
+            return bool(own) and 100 * sum(own[: self.n]) > self.k * sum(own)
         return bool(own) and 100 * sum(own[2:]) < self.p * own[0]
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
