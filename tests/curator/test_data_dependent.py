@@ -136,7 +136,8 @@ def test_the_promise_travels_with_the_plan():
 )
 @pytest.mark.parametrize("definition", ["individual", "bootstrap"])
 def test_order_statistics(statistic, definition):
-    asked = request(definition, LIST, epsilon=1, options={"statistic": statistic, "q": "1/4"})
+    options = {"statistic": statistic} | ({"q": "1/4"} if statistic == "quantile" else {})
+    asked = request(definition, LIST, epsilon=1, options=options)
     plan = plan_data_dependent(domain(), asked, policy(definition))
     table = release(plan, [1, 2, 3, 4, 50])
     assert table.values.shape == (1,)
@@ -189,6 +190,10 @@ def test_refusals_say_what_would_be_accepted():
         ),
         (request("bootstrap", LIST | {"measure": "mean"}, epsilon=1), Unsupported),
         (request("individual", LIST, rho="0.1", options={"statistic": "median"}), ParameterError),
+        (request(epsilon=1, options={"q": "1/3"}), UnknownName),
+        (request("individual", COUNT, epsilon=1, options={"group": 2}), UnknownName),
+        (request("individual", LIST, epsilon=1, options={"statistic": "median", "q": "1/4"}), UnknownName),
+        (request(epsilon=1, rho="0.1"), ParameterError),
         (request("bootstrap", LIST | {"weight": "output"}, epsilon=1), Unsupported),
         (request(epsilon=1, mechanism="discrete_laplace"), Unsupported),
         (request("bootstrap", LIST | {"rows": ["status"], "margins": "all"}, epsilon=1), Unsupported),

@@ -30,7 +30,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.curator.data_dependent_task import Task
-from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, Unsupported
+from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, Unsupported
 from dalenius.spec.canonical import canonical
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -112,6 +112,8 @@ def _check(domain: Domain, request: RequestDocument, policy: PolicyDocument, que
             received=query.space.size,
             limit=limit,
         )
+    if privacy.rho is not None and (privacy.epsilon is not None or privacy.delta is not None):
+        raise ParameterError("Give epsilon (and delta), or rho; not both.", name="rho")
     if table.weight is not None or table.margins != "none":
         raise Unsupported("Data-dependent tables take neither weights nor margins.")
     if privacy.mechanism is not None or privacy.strategy is not None:

@@ -63,22 +63,24 @@ class Task:
 
     def measurement(self) -> Planned:
         """What answers the request, or a refusal."""
-        options = self.request.privacy.options
-        known = {"statistic", "q", "clamp", "group", "declared", "membership", "option"}
-        for name in options:
-            if name not in known:
-                raise UnknownName.among("option", name, known)
+        measure, options = self.request.table.measure, self.request.privacy.options
         if "statistic" in options:
-            return self._statistic(str(options["statistic"]))
-        if self.request.table.measure == "median":
+            return self._statistic(str(options["statistic"]), "statistic")
+        if measure == "median":
             return self._statistic("quantile" if "q" in options else "median")
-        if self.request.table.measure == "total":
+        if measure == "total":
             return self._totals()
-        if self.request.table.measure == "count":
+        if measure == "count":
             return self._range()
         raise Unsupported(
             "A data-dependent mean is a total divided by a public or separately released count."
         )
+
+    def _take(self, *known: str) -> None:
+        """Refuse options that this task does not read: another spelling would be another, equal release."""
+        for name in self.request.privacy.options:
+            if name not in known:
+                raise UnknownName.among("option", name, known)
 
     @property
     def _of(self) -> str:
@@ -116,6 +118,7 @@ class Task:
             raise Unsupported(
                 "Totals are served under bootstrap privacy; for one table use definition = 'bootstrap'."
             )
+        self._take("option", "membership", "declared")
         options, acknowledged = self.request.privacy.options, self.policy.allow.acknowledge
         default = Option.PER_CELL if PER_CELL in acknowledged else Option.ONE
         option = _choice(Option, options.get("option", default), "option")
@@ -167,9 +170,10 @@ class Task:
             raise Unsupported(
                 "Counts need no data-dependent noise: their sensitivity is known. Ask for them under differential privacy."
             )
+        self._take("clamp")
         budget = self.request.budget()
-        if budget.epsilon is None:
-            raise ParameterError("A range query needs epsilon.", name="epsilon")
+        if budget.epsilon is None or budget.delta is not None:
+            raise ParameterError("A range query needs epsilon alone.", name="epsilon")
         clamp = _choice(Clamp, self.request.privacy.options.get("clamp", Clamp.NONE), "clamp")
         if clamp is Clamp.DATA:
             self._named(ACKNOWLEDGEMENT, "The clamp to the data")
@@ -183,9 +187,12 @@ class Task:
         )
         return measurement, "count", Fraction(1), (shared.CLAMP,) if clamp is Clamp.DATA else ()
 
-    def _statistic(self, name: str) -> Planned:
+    def _statistic(self, name: str, *read: str) -> Planned:
         if name not in STATISTICS:
             raise UnknownName.among("statistic", name, STATISTICS)
+        self._take(
+            *read, *(() if name == "largest_total" else ("group",)), *(("q",) if name == "quantile" else ())
+        )
         budget, floor = self.request.budget(), self._floor()
         if budget.epsilon is None or budget.delta is not None:
             raise ParameterError("This statistic needs epsilon alone.", name="epsilon")
