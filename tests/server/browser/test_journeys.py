@@ -133,6 +133,8 @@ def test_anybody_reads_tables_from_the_ready_list(visit: Any, site: Any) -> None
     assert [int(c.replace(",", "")) for c in cells] == stored.margin("mode", "age").values.astype(
         int
     ).tolist()
+    totals = reader.page.locator("#result td.total .value").all_inner_texts()
+    assert int(totals[-1].replace(",", "")) == int(stored.values.sum())
     content = list(csv.DictReader(io.StringIO(reader.download("#download-csv"))))
     assert [row["value"] for row in content] == [c.replace(",", "") for c in cells]
 

@@ -124,6 +124,15 @@ def test_structural_zeros_are_told_apart() -> None:
     assert cell.is_structural and cell.value is None and cell.half is None
 
 
+def test_a_sum_under_the_name_of_a_block_does_not_get_the_error_of_one_cell() -> None:
+    whole = TWO_WAY.table
+    grouped = Table(
+        name="t", space=CellSpace((SEX,)), values=np.array([129.0, 371.0]), variance=3 * whole.variance[:2]
+    )
+    table = lay_out(TWO_WAY.with_(tables=(grouped,)), grouped, totals=False)
+    assert table.sheets[0].lines[0].cells[0].half == pytest.approx(1.959964 * sqrt(3 * LAW.variance))
+
+
 def test_one_axis_and_none() -> None:
     line = release_of(CellSpace((AREA,)), [1, 2, 3])
     table = lay_out(line, line.table)

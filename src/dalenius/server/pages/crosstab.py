@@ -4,7 +4,7 @@ Works on released values and public laws alone. Totals are published margins, or
 variances add; where neither is valid, no total is shown.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import isnan, sqrt
@@ -19,6 +19,7 @@ from dalenius.core.release import Release, Table
 from dalenius.errors import RequestError
 
 SHOWS = ("value", "row", "column", "total")
+Margins = Callable[[list[str]], Release | None]
 CARE, UNRELIABLE = "care", "unreliable"
 CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
 
@@ -89,16 +90,13 @@ def half_widths(release: Release, table: Table, confidence: float) -> FloatArray
     """
     if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
         return np.full(table.values.shape, np.nan)
+    normal: FloatArray = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
     block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
-    if block is not None and isinstance(block.law, Additive) and table.is_unbiased:
-        half: FloatArray = np.full(
-            table.values.shape, block.law.half_width(confidence) * float(block.law.step)
-        )
-        half[list(table.space.structural_indices)] = 0.0
-        return half
-    factor = NormalDist().inv_cdf(0.5 + confidence / 2)
-    widths: FloatArray = factor * table.std_error
-    return widths
+    if block is None or not isinstance(block.law, Additive) or not table.is_unbiased:
+        return normal
+    # A name may return for sums of cells (own groups of a stored list); only a cell with the law's own variance has it.
+    exact = block.law.half_width(confidence) * float(block.law.step)
+    return np.where(np.isclose(table.variance, block.law.variance), exact, normal)
 
 
 def reliability(value: float, error: float) -> str:
@@ -148,8 +146,12 @@ def lay_out(
     show: str = "value",
     totals: bool = True,
     confidence: float = 0.95,
+    margins: Margins = lambda _: None,
 ) -> Crosstab:
-    """Lay a released table out; axes that are named nowhere join the rows (the last of several joins the columns)."""
+    """Lay a released table out; axes that are named nowhere join the rows (the last of several joins the columns).
+
+    `margins` finds a total that the release itself does not hold, by the names of its axes.
+    """
     axes = {axis.name: axis for axis in table.space.axes}
     placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, wafers)]
     used = {axis.name for group in placed for axis in group}
@@ -158,7 +160,7 @@ def lay_out(
         placed[1] = [rest.pop()]
     placed[0] += rest
     row_axes, column_axes, wafer_axes = placed
-    builder = _Builder(release, table, row_axes, column_axes, wafer_axes, show, totals, confidence)
+    builder = _Builder(release, table, row_axes, column_axes, wafer_axes, show, totals, confidence, margins)
     return builder.crosstab()
 
 
@@ -173,13 +175,16 @@ class _Builder:
         show: str,
         totals: bool,
         confidence: float,
+        margins: Margins,
     ) -> None:
+        self.more = margins
         self.release, self.table, self.confidence = release, table, confidence
         self.rows, self.columns, self.wafers = rows, columns, wafers
         self.show = show if show in SHOWS else "value"
         self.full = _Part(release, table, confidence)
         self.margins: dict[frozenset[str], _Part | None] = {}
-        self.is_plain = not release.is_joint and table.is_unbiased and not release.adjustments
+        # Cells and totals of one measured block are sums of disjoint, independent parts.
+        self.is_plain = len(release.blocks) == 1 and table.is_unbiased
         self.row_total = totals and bool(rows) and self._margin(columns, wafers) is not None
         self.column_total = totals and bool(columns) and self._margin(rows, wafers) is not None
 
@@ -198,7 +203,8 @@ class _Builder:
         try:
             return _Part(self.release, self.release.margin(*names), self.confidence)
         except RequestError:
-            return None
+            found = self.more(names)
+            return None if found is None else _Part(found, found.table, self.confidence)
 
     def crosstab(self) -> Crosstab:
         sheets = []

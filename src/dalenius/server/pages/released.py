@@ -19,10 +19,10 @@ from dalenius.server.auth import CurrentUser
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.crosstab import UNRELIABLE, Cell, Crosstab, flat, lay_out
+from dalenius.server.pages.crosstab import UNRELIABLE, Cell, Crosstab, Margins, flat, lay_out
 from dalenius.server.pages.page import PageRoute, language_of, render
 from dalenius.server.pages.reuse import request_of
-from dalenius.server.pages.state import PLACES, from_request, read_pairs
+from dalenius.server.pages.state import PLACES, TableState, from_request, read_pairs
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
 
@@ -35,8 +35,17 @@ _MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
 class Shown:
     """One released table and one reader: what all of its pages need."""
 
-    def __init__(self, request: Request, user: User, release: Release, view: ReleaseView | None) -> None:
+    def __init__(
+        self,
+        request: Request,
+        user: User,
+        release: Release,
+        view: ReleaseView | None,
+        state: TableState | None = None,
+    ) -> None:
+        """`state` is what was asked of a ready list; a stored release says itself what was asked."""
         self.request, self.user, self.release, self.view = request, user, release, view
+        self.state = state
         self.services = request.app.state.services
         self.wording = Wording(language_of(request), self.services)
         self.provenance = release.provenance
@@ -60,12 +69,21 @@ class Shown:
     @property
     def heading(self) -> str:
         """The table in a few words."""
+        if self.state is not None and self.dataset is not None:
+            return self.wording.state_title(self.dataset, self.state)
         described = self.provenance.request
         of = described.get("of")
         variables = [axis.variable for axis in self._in_order()]
         return self.wording.title(
             self.dataset, str(described.get("measure", "count")), str(of) if of else None, variables
         )
+
+    @property
+    def conditions(self) -> list[str]:
+        """Which records are counted, in words."""
+        if self.state is not None and self.dataset is not None:
+            return self.wording.filters(self.dataset, self.state)
+        return self.wording.conditions(self.dataset, self.provenance.request)
 
     def _in_order(self) -> list[Axis]:
         named = [value for _, value in self.layout]
@@ -86,6 +104,7 @@ class Shown:
             "provenance": self.provenance,
             "heading": self.heading,
             "section": section,
+            "conditions": self.conditions,
             "base_href": base,
             "layout_query": urlencode(self.layout),
             "is_again": self.request.query_params.get("again") == "1" and self.view is not None,
@@ -110,7 +129,7 @@ class Shown:
     def _edit_href(self) -> str:
         if self.dataset is None or not self.axes:
             return ""
-        state = from_request(self.document(), self.dataset)
+        state = self.state or from_request(self.document(), self.dataset)
         return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
 
     def answer(self, template: str, section: str, **context: Any) -> Response:
@@ -145,10 +164,17 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
     release = services.list_answer(user, name, state.to_request(name))
     if release is None:
         raise NotFound("The ready list of this data set does not hold this table.")
-    return _table_page(Shown(request, user, release, None))
+    shown = Shown(request, user, release, None, state)
+
+    def margin(names: list[str]) -> Release | None:
+        gone = {axis.variable for axis in shown.axes if axis.name not in names}
+        found: Release | None = services.list_answer(user, name, state.summed_over(gone).to_request(name))
+        return found
+
+    return _table_page(shown, margin)
 
 
-def _table_page(shown: Shown) -> Response:
+def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     params = shown.request.query_params
     release = shown.release
     values = "anchored" if params.get("values") == "anchored" and shown.view else "measured"
@@ -173,6 +199,7 @@ def _table_page(shown: Shown) -> Response:
             show=show,
             totals=totals,
             confidence=int(confidence) / 100,
+            margins=margins,
         )
     cells = [c for s in crosstab.sheets for line in s.lines for c in line.cells] if crosstab else []
     drawn, note = _chart(shown, crosstab, kind, confidence) if crosstab else ("", "")
@@ -214,6 +241,7 @@ def _caption(
 ) -> str:
     wording = shown.wording
     what = wording.t(f"show.{crosstab.show if crosstab else 'value'}")
+    what = "; ".join([*shown.conditions, what])
     if is_anchored:
         return f"{what}, {wording.t('release.values_anchored')}"
     return wording.t(
@@ -317,7 +345,7 @@ def cite(request: Request, entry: str, user: CurrentUser) -> Response:
     citation = wording.t(
         "cite.text",
         site=shown.services.config.title,
-        title=shown.heading,
+        title="; ".join([shown.heading, *shown.conditions]),
         dataset=wording.dataset_title(view.dataset),
         version=view.version,
         when=wording.when(view.at),

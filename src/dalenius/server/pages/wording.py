@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
+from dalenius.core.exact import plain
 from dalenius.core.release import Provenance
 from dalenius.errors import DaleniusError
 from dalenius.server import messages
@@ -110,6 +111,22 @@ class Wording:
         return self.title(
             self._dataset(view.dataset), view.measure, str(of) if of else None, list(view.variables)
         )
+
+    def conditions(self, dataset: DatasetView | None, described: Mapping[str, Any]) -> list[str]:
+        """Conditions of a canonical request in words; its ends are counted in declared steps."""
+        found = []
+        for condition in described.get("where", ()):
+            name = str(condition["variable"])
+            label = self.label(dataset, name)
+            if "categories" in condition:
+                found.append(f"{label}: {', '.join(str(c) for c in condition['categories'])}")
+                continue
+            variable = dataset.variable(name) if dataset else None
+            step = Fraction(variable.step) if variable and variable.step else Fraction(1)
+            ends = [condition.get("low"), condition.get("high")]
+            low, high = ("…" if end is None else plain(end * step) for end in ends)
+            found.append(f"{label}: {low} – {high}")
+        return found
 
     def request_title(self, dataset: str, request: Mapping[str, Any]) -> str:
         """The title of a request document."""
