@@ -315,3 +315,57 @@ def test_odd_views_of_a_released_table(app: Any) -> None:
         assert anna.get(where + ending).status_code == 200
     assert anna.get(where + ".exe").status_code == 406
     assert anna.get(where + "/../../etc/passwd").status_code == 404
+
+
+def test_conditions_are_shown_wherever_a_table_is_named(app: Any) -> None:
+    anna = visitor(app, "anna")
+    where = release(
+        anna, **{"rows": "mode", "epsilon": "0.09", "where.age": "15-24", "from.minutes": "10"}
+    ).split("?")[0]
+    told = "Age group: 15-24; Minutes on the way: 10 – …"
+    for path in (where, "/tables", "/", f"{where}/cite", f"{where}/compare"):
+        assert told in anna.get(path).text, path
+
+
+def test_what_is_copied_asks_for_the_same_table(app: Any) -> None:
+    """The document, the Python text and the HTTP call on the page of a table all lead back to its stored release."""
+    import ast
+    import html
+    import json
+
+    from dalenius.spec.canonical import canonical
+    from dalenius.spec.load import load_request
+
+    anna = visitor(app, "anna")
+    fields = {
+        "rows": "minutes",
+        "columns": "mode",
+        "level.mode": "effort",
+        "cuts.minutes": "0,10,120",
+        "epsilon": "0.06",
+    }
+    where = release(anna, **fields, **{"where.age": "15-24"})
+    entry = where.split("?")[0].removeprefix("/r/")
+    stored = app.state.services.release(app.state.services.accounts.find("anna"), entry)
+    page = anna.get(f"/r/{entry}/cite?rows=minutes&columns=mode").text
+    copied = {
+        name: html.unescape(re.search(rf'id="copy-{name}">(.*?)</code>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
+        for name in ("document", "python", "api")
+    }
+    domain = app.state.services.desk.find("commuters").curator.domain
+    assert canonical(load_request(copied["document"]), domain).digest == stored.provenance.digest
+    assigned = next(
+        s
+        for s in ast.parse(copied["python"]).body
+        if isinstance(s, ast.Assign) and s.targets[0].id == "request"
+    )  # type: ignore[attr-defined]
+    assert (
+        canonical(load_request(ast.literal_eval(assigned.value)), domain).digest == stored.provenance.digest
+    )
+
+    address = re.search(r"POST http://testserver(\S+)", copied["api"]).group(1)  # type: ignore[union-attr]
+    body = json.loads(copied["api"].split("-d '")[1].rstrip("'"))
+    secret = app.state.services.accounts.create_token(app.state.services.accounts.find("anna"), "copied")
+    answer = TestClient(app).post(address, json=body, headers={"authorization": f"Bearer {secret}"})
+    assert answer.status_code == 200, answer.text
+    assert entry in answer.text

@@ -119,8 +119,8 @@ class Shown:
     def document(self) -> dict[str, Any]:
         """The request document that asks for this table."""
         variables = self.dataset.variables if self.dataset else ()
-        steps = {variable.name: variable.step for variable in variables if variable.is_numeric}
-        document = request_of(self.release, dict_of(self.layout), steps)
+        numeric = {variable.name: variable for variable in variables if variable.is_numeric}
+        document = request_of(self.release, dict_of(self.layout), numeric)
         if self.dataset is None:
             return document
         plainer = from_request(document, self.dataset).to_request(self.dataset.name)

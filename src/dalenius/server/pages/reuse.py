@@ -6,16 +6,17 @@ from typing import Any
 
 from dalenius.core.exact import plain
 from dalenius.core.release import Release
+from dalenius.server.views import VariableView
 
 _PLACES = ("rows", "columns", "wafers")
 
 
 def request_of(
-    release: Release, layout: Mapping[str, Sequence[str]], steps: Mapping[str, str] | None = None
+    release: Release, layout: Mapping[str, Sequence[str]], numeric: Mapping[str, VariableView] | None = None
 ) -> dict[str, Any]:
     """The request document. `layout` says which variables stand where; the others join the rows.
 
-    `steps` holds the declared step of numeric variables, in which canonical requests count.
+    `numeric` holds the declared numeric variables, in whose steps canonical requests count.
     """
     described = release.provenance.request
     axes = {str(axis["variable"]): axis for axis in described.get("axes", ())}
@@ -30,16 +31,13 @@ def request_of(
     if rest and not placed["columns"] and (placed["rows"] or len(rest) > 1):
         placed["columns"] = [rest.pop()]
     placed["rows"] += rest
-    scale = {name: Fraction(step) for name, step in (steps or {}).items()}
+    declared = numeric or {}
     table: dict[str, Any] = {
-        place: [_item(axes[name], scale.get(name, Fraction(1))) for name in names]
+        place: [_item(axes[name], declared.get(name)) for name in names]
         for place, names in placed.items()
         if names
     }
-    where = {
-        c["variable"]: _condition(c, scale.get(c["variable"], Fraction(1)))
-        for c in described.get("where", ())
-    }
+    where = {c["variable"]: _condition(c, declared.get(c["variable"])) for c in described.get("where", ())}
     if where:
         table["where"] = where
     if described.get("of"):
@@ -53,18 +51,26 @@ def request_of(
     return {"dataset": described.get("dataset", ""), "table": table, "privacy": privacy}
 
 
-def _item(axis: Mapping[str, Any], step: Fraction) -> str | dict[str, Any]:
+def _step(variable: VariableView | None) -> Fraction:
+    return Fraction(variable.step) if variable and variable.step else Fraction(1)
+
+
+def _item(axis: Mapping[str, Any], variable: VariableView | None) -> str | dict[str, Any]:
     name = str(axis["variable"])
     if "cuts" in axis:
-        return {"variable": name, "cuts": [plain(cut * step) for cut in axis["cuts"]]}
+        cuts = [cut * _step(variable) for cut in axis["cuts"]]
+        if variable and variable.bounds:
+            # A last class that includes the upper bound is kept one step wider in canonical form.
+            cuts = [min(cut, Fraction(variable.bounds[1])) for cut in cuts]
+        return {"variable": name, "cuts": [plain(cut) for cut in cuts]}
     cells = axis.get("cells", ())
     if all(len(cell) == 2 and cell[0] == cell[1] for cell in cells):
         return {"variable": name, "categories": [cell[0] for cell in cells]}
     return {"variable": name, "groups": {cell[0]: list(cell[1:]) for cell in cells}}
 
 
-def _condition(condition: Mapping[str, Any], step: Fraction) -> Any:
+def _condition(condition: Mapping[str, Any], variable: VariableView | None) -> Any:
     if "categories" in condition:
         return list(condition["categories"])
     ends = {"at_least": condition.get("low"), "at_most": condition.get("high")}
-    return {key: plain(end * step) for key, end in ends.items() if end is not None}
+    return {key: plain(end * _step(variable)) for key, end in ends.items() if end is not None}

@@ -108,9 +108,10 @@ class Wording:
     def release_title(self, view: ReleaseView) -> str:
         """The title of a released table in a list."""
         of = view.request.get("of")
-        return self.title(
-            self._dataset(view.dataset), view.measure, str(of) if of else None, list(view.variables)
-        )
+        dataset = self._dataset(view.dataset)
+        title = self.title(dataset, view.measure, str(of) if of else None, list(view.variables))
+        conditions = self.conditions(dataset, view.request)
+        return f"{title} ({'; '.join(conditions)})" if conditions else title
 
     def conditions(self, dataset: DatasetView | None, described: Mapping[str, Any]) -> list[str]:
         """Conditions of a canonical request in words; its ends are counted in declared steps."""
