@@ -85,8 +85,31 @@ def test_structural_zeros(laplace, make_release) -> None:
     seen = observe(release)
     assert not seen.possible[0, 0] and seen.variance(np.ones((2, 2)))[0, 0] == 0
     assert intervals(release)["a0", "b0"].upper == 0
-    with pytest.raises(Unsupported, match="different lengths"):
-        observe(release, "A")
+
+
+def test_margins_around_structural_zeros_have_their_own_noise(laplace, make_release) -> None:
+    table = np.array([[[0, 0], [5, 9]], [[6, 8], [7, 3]], [[4, 12], [20, 9]]])
+    release = make_release(table, laplace("1"), zeros=frozenset({(0, 0, 0), (0, 0, 1), (1, 0, 0)}))
+    seen = observe(release, "C", "A")
+    assert seen.released.tolist() == table.sum(1).T.tolist()
+    one = laplace("1").variance
+    assert seen.variance(np.ones((2, 3))) == pytest.approx(one * np.array([[1, 1, 2], [1, 2, 2]]))
+    cells = intervals(release, "C", "A")
+    assert cells["c0", "a0"].width < cells["c0", "a2"].upper - cells["c0", "a2"].lower
+    assert intervals(release, "C", "A", kind="parameter")["c1", "a2"].lower > 5
+    # The same answer as from the cells themselves.
+    both = total(seen, {"A": "a2"})
+    assert both.interval == total(release, {"A": "a2"}).interval
+    test = independence(release, "C", "A", replicates=199)
+    assert test.degrees_of_freedom == 2
+    drawn = seen.simulate(np.full((2, 3), 50.0), 4000, np.random.default_rng(1))
+    spread = (drawn[..., 0] - 50).var(0)
+    assert spread == pytest.approx(50 + seen.variance(np.ones((2, 3))), rel=0.12)
+    gone = observe(release, "A", "B")
+    assert not gone.possible[0, 0] and gone.released[0, 0] == 0
+    assert independence(release, "A", "B", replicates=19).details["fitted"][0, 0] == 0
+    with pytest.raises(Unsupported, match="not combined"):
+        observe([release, release], "C", "A")
 
 
 def test_names(laplace, make_release) -> None:

@@ -110,7 +110,7 @@ def binomial_test_of_cell(
         raise Unsupported(
             "The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio."
         )
-    value = int(weights @ seen.values.reshape(-1))
+    value = int(weights @ seen.released.reshape(-1))
     return binomial_test(
         value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
     )

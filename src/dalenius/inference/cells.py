@@ -15,7 +15,8 @@ from dalenius.core.law import Additive, FloatArray, Kernel, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import Kernelled, Repeated, Shifted
+from dalenius.inference.channel import Kernelled, Shifted
+from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.interval import checked, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
@@ -99,9 +100,15 @@ def _totals(
 
 def _population(seen: Observed, level: float) -> tuple[FloatArray, FloatArray, str]:
     channel = seen.channel
-    values = seen.values.reshape(-1, *seen.values.shape[len(seen.shape) :])
-    if isinstance(channel, Shifted):
-        q = channel.noise.half_width(level)
+    values = seen.released.reshape(-1, *seen.released.shape[len(seen.shape) :])
+    if isinstance(channel, Shifted | Grouped):
+        noises = channel.noises if isinstance(channel, Grouped) else (channel.noise,)
+        which = (
+            channel.groups.reshape(-1)
+            if isinstance(channel, Grouped)
+            else np.zeros(len(values), dtype=np.int64)
+        )
+        q = np.array([n.half_width(level) for n in noises])[which]
         return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), "noise law"
     if isinstance(channel, Repeated):
         return _repeated(channel, values, level)
@@ -134,7 +141,7 @@ def _kernel(kernel: Kernel, values: Any, tail: float) -> tuple[FloatArray, Float
     channel = Kernelled(kernel)
     low, high = np.empty(len(values)), np.empty(len(values))
     for value in np.unique(values):
-        first, rows = channel.window(np.array([value]))
+        first, _, rows = channel.window(np.array([value]))
         counts = int(first[0]) + np.arange(rows.shape[1])
         ok = []
         for a in counts:
@@ -150,11 +157,19 @@ def _kernel(kernel: Kernel, values: Any, tail: float) -> tuple[FloatArray, Float
 
 
 def _parameter(seen: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
-    if not isinstance(seen.channel, Shifted):
+    channel, x = seen.channel, seen.released.reshape(-1)
+    if isinstance(channel, Shifted):
+        parts = [(channel.noise, np.ones(len(x), dtype=bool))]
+    elif isinstance(channel, Grouped):
+        parts = [(noise, channel.groups.reshape(-1) == g) for g, noise in enumerate(channel.noises)]
+    else:
         raise Unsupported("Parameter intervals need an additive law and a single release.")
-    distinct, which = np.unique(seen.values.reshape(-1), return_inverse=True)
-    low, high = poisson_limits(distinct, seen.channel.noise, confidence=level, method=method)
-    return low[which], high[which], f"Poisson parameter, {method}"
+    low, high = np.zeros(len(x)), np.zeros(len(x))
+    for noise, here in parts:
+        distinct, which = np.unique(x[here], return_inverse=True)
+        ends = poisson_limits(distinct, noise, confidence=level, method=method)
+        low[here], high[here] = ends[0][which], ends[1][which]
+    return low, high, f"Poisson parameter, {method}"
 
 
 def _joint(

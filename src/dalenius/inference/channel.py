@@ -5,15 +5,16 @@ works on those windows alone and so never asks which mechanism made them.
 
     Shifted(noise)      released = a + noise                        (additive laws)
     Kernelled(kernel)   released = b with probability p(a, b)       (kernels)
-    Repeated(channels)  several independent releases of the same a  (combined releases)
+
+Several releases of one table and margins around structural zeros have compound channels (`compound_channel`).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, IntArray, Kernel
 from dalenius.errors import RequestError
@@ -21,11 +22,19 @@ from dalenius.inference.noise import Noise
 from dalenius.inference.simulation import pick, pick_rows
 
 
+class Window(NamedTuple):
+    """Exact counts a = first + steps (steps shared by all values, increasing) and log P(value | a) along them."""
+
+    first: NDArray[Any]
+    steps: NDArray[Any]
+    rows: FloatArray
+
+
 class Channel(Protocol):
     """Released values on the first axis; more axes where one cell was released several times."""
 
-    def window(self, values: IntArray) -> tuple[IntArray, FloatArray]:
-        """For each value the first exact count of its window, and log P(value | a) along the window."""
+    def window(self, values: IntArray) -> "Window":
+        """For each value the exact counts it may stand for, with log P(value | a)."""
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """Released values for exact counts; simulation only."""
@@ -33,8 +42,8 @@ class Channel(Protocol):
     def centre(self, values: IntArray) -> FloatArray:
         """An unbiased (or nearly unbiased) guess of the exact count from each value."""
 
-    def variance(self, mean: FloatArray) -> FloatArray:
-        """Variance of the guess around an exact count of about `mean`."""
+    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
+        """Variance of the guess around an exact count of about `mean`; `values` say how the cell was seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +52,7 @@ class Shifted:
 
     noise: Noise
 
-    def window(self, values: IntArray) -> tuple[IntArray, FloatArray]:
+    def window(self, values: IntArray) -> Window:
         """a = value - noise runs backwards over the noise."""
         first = values - self.noise.last
         row = self.noise.log_pmf[::-1]
@@ -53,7 +62,17 @@ class Shifted:
         length = len(row) - int(drop.min()) if len(drop) else len(row)
         index = drop[:, None] + np.arange(length)
         inside = index < len(row)
-        return first + drop, np.where(inside, row[np.minimum(index, len(row) - 1)], -np.inf)
+        rows = np.where(inside, row[np.minimum(index, len(row) - 1)], -np.inf)
+        return Window(first + drop, np.arange(length), rows)
+
+    @property
+    def large(self) -> int:
+        """Values from which on Poisson probabilities vary so slowly along the noise that 32 Gauss nodes replace it."""
+        return int(max(400, self.noise.last + 2, 9 * self.noise.variance))
+
+    def compressed(self) -> "Compressed":
+        """The same channel for values that are `large`."""
+        return Compressed(self.noise)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """Add simulated noise."""
@@ -63,9 +82,20 @@ class Shifted:
         """Value minus the mean of the noise."""
         return np.asarray(values - self.noise.mean, dtype=np.float64)
 
-    def variance(self, mean: FloatArray) -> FloatArray:
+    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
         """The same for every count."""
         return np.full(np.shape(mean), self.noise.variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed(Shifted):
+    """The same law seen through the Gauss nodes of its noise; for large counts, where the sums agree to 1e-9."""
+
+    def window(self, values: IntArray) -> Window:
+        """Exact counts that need not be whole."""
+        points, weights = self.noise.quadrature
+        rows = np.broadcast_to(np.log(weights[::-1]), (len(values), len(weights)))
+        return Window(values - points[-1], points[-1] - points[::-1], rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +128,7 @@ class Kernelled:
         inside = (index >= 0) & (index < table.shape[1])
         return np.where(inside, table[row, np.clip(index, 0, table.shape[1] - 1)], 0.0)
 
-    def window(self, values: IntArray) -> tuple[IntArray, FloatArray]:
+    def window(self, values: IntArray) -> Window:
         """Every exact count that can show the value."""
         firsts, _ = self._rows
         last = len(firsts) - 1
@@ -116,7 +146,7 @@ class Kernelled:
         inside = first[:, None] + np.arange(length) < top
         with np.errstate(divide="ignore"):
             rows = np.log(np.where(inside, np.take_along_axis(probability, index, 1), 0.0))
-        return first.astype(np.int64), rows
+        return Window(first.astype(np.int64), np.arange(length), rows)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """Simulated outputs by inversion, row by row."""
@@ -128,52 +158,10 @@ class Kernelled:
         """Value minus the mean shift of the last row (kernels may be biased at small counts)."""
         return np.asarray(values - self._moments[0][-1], dtype=np.float64)
 
-    def variance(self, mean: FloatArray) -> FloatArray:
+    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
         """Variance of the row nearest to the mean."""
         row = np.clip(np.rint(mean).astype(np.int64), 0, len(self.kernel.rows) - 1)
         return np.asarray(self._moments[1][row])
-
-
-@dataclass(frozen=True, eq=False)
-class Repeated:
-    """Several independent releases of the same counts; values have one column for each."""
-
-    channels: Sequence[Channel]
-
-    def window(self, values: IntArray) -> tuple[IntArray, FloatArray]:
-        """The windows' intersection, log-probabilities added."""
-        parts = [c.window(values[:, k]) for k, c in enumerate(self.channels)]
-        first = np.max([f for f, _ in parts], axis=0)
-        end = np.min([f + rows.shape[1] for f, rows in parts], axis=0)
-        length = int(np.max(end - first))
-        if length <= 0:
-            raise impossible()
-        total = np.zeros((len(values), length))
-        for begin, rows in parts:
-            index = (first - begin)[:, None] + np.arange(length)
-            inside = index < rows.shape[1]
-            total += np.where(
-                inside, np.take_along_axis(rows, np.minimum(index, rows.shape[1] - 1), 1), -np.inf
-            )
-        if not np.all(np.isfinite(total).any(1)):
-            raise impossible()
-        return first, total
-
-    def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """One column for each release."""
-        return np.stack([c.send(counts, rng) for c in self.channels], axis=-1)
-
-    def centre(self, values: IntArray) -> FloatArray:
-        """Inverse-variance mean of the single guesses."""
-        guesses = np.stack([c.centre(values[..., k]) for k, c in enumerate(self.channels)], axis=-1)
-        mean = guesses.mean(-1)
-        weights = np.stack([1 / np.maximum(c.variance(mean), 1e-12) for c in self.channels], axis=-1)
-        return np.asarray((guesses * weights).sum(-1) / weights.sum(-1))
-
-    def variance(self, mean: FloatArray) -> FloatArray:
-        """Variance of that mean."""
-        weights = [1 / np.maximum(c.variance(mean), 1e-12) for c in self.channels]
-        return np.asarray(1 / np.sum(weights, axis=0))
 
 
 def impossible() -> RequestError:

@@ -20,6 +20,7 @@ from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError, UnknownName
 from dalenius.inference.channel import Shifted
+from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.interval import checked, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
@@ -105,14 +106,21 @@ def noise_covariance(seen: Seen, weights: FloatArray) -> FloatArray:
 
 def noise_of(seen: Observed, weights: FloatArray) -> Noise | None:
     """The exact law of the noise of a combination with weights -1, 0, 1; None where there is no such law."""
-    if not isinstance(seen.channel, Shifted) or not np.all(np.isin(weights, (-1.0, 0.0, 1.0))):
+    if not np.all(np.isin(weights, (-1.0, 0.0, 1.0))):
         return None
-    plus, minus = int(np.sum(weights > 0)), int(np.sum(weights < 0))
-    noise: Noise | None = seen.channel.noise.times(plus) if plus else None
-    if minus:
-        lost = seen.channel.noise.times(minus).reflected()
-        noise = lost if noise is None else noise.plus(lost)
-    return noise or Noise.none()
+    if isinstance(seen.channel, Shifted):
+        parts = [(seen.channel.noise, weights)]
+    elif isinstance(seen.channel, Grouped):
+        groups = seen.channel.groups.reshape(-1)
+        parts = [(noise, weights * (groups == g)) for g, noise in enumerate(seen.channel.noises)]
+    else:
+        return None
+    law = Noise.none()
+    for noise, own in parts:
+        plus, minus = int(np.sum(own > 0)), int(np.sum(own < 0))
+        law = law.plus(noise.times(plus)) if plus else law
+        law = law.plus(noise.times(minus).reflected()) if minus else law
+    return law
 
 
 def _linear(
@@ -127,10 +135,10 @@ def _linear(
     if kind == "parameter":
         spread += float(weights**2 @ np.maximum(x, 0.0))
     if noise is not None and kind == "population":
-        exact = int(weights @ seen.values.reshape(-1))
+        exact = int(weights @ seen.released.reshape(-1))
         interval = count_interval(exact, noise, confidence=confidence, is_signed=is_signed)
     elif noise is not None and not is_signed:
-        interval = poisson_interval(int(weights @ seen.values.reshape(-1)), noise, confidence=confidence)
+        interval = poisson_interval(int(weights @ seen.released.reshape(-1)), noise, confidence=confidence)
     else:
         reach = float(ndtri((1 + confidence) / 2)) * sqrt(spread)
         low, high = value - reach, value + reach

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.inference import formula
+from dalenius.inference.channel import Shifted
 from dalenius.inference.formula import Model
 from dalenius.inference.hierarchy import maximise
 from dalenius.inference.joint import JointObserved, quasi_fit
@@ -22,6 +23,7 @@ BoolArray = NDArray[np.bool_]
 
 EMPTY = 1e-6
 QUICK = 1e-4
+_MOST_CELLS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +157,13 @@ def statistics(
                 distance - quasi_fit(flat, seen.covariance, wide, start=begin, total=seen.total).distance
             )
         return distance, below.mean.reshape(values.shape)
+    per = max(_most_cells(seen) // max(seen.possible.size, 1), 1)
+    if len(values) > per:
+        parts = [
+            statistics(seen, values[i : i + per], null, alternative, start)
+            for i in range(0, len(values), per)
+        ]
+        return np.concatenate([t for t, _ in parts]), np.concatenate([m for _, m in parts])
     many = seen.many(np.asarray(values, dtype=np.int64))
     means = np.broadcast_to(_start(seen, null, start), (len(values), *seen.shape)).copy()
     low = maximise(many, means, null.generators, tolerance=QUICK, sweeps=80, total=seen.total)
@@ -164,6 +173,12 @@ def statistics(
         top = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=seen.total)
         high = top.log_likelihood
     return 2 * (high - low.log_likelihood), low.mean
+
+
+def _most_cells(seen: Observed) -> int:
+    """Cells of simulated tables that are worked on at once: fewer where the noise is wide."""
+    width = len(seen.channel.noise.pmf) if isinstance(seen.channel, Shifted) else 1000
+    return min(_MOST_CELLS, 100_000_000 // width)
 
 
 def _start(seen: Observed, null: Model, start: FloatArray | None) -> FloatArray:

@@ -61,6 +61,11 @@ class JointObserved:
         """The unbiased values."""
         return self.values
 
+    @property
+    def released(self) -> FloatArray:
+        """The shown values, which are a map of what was released."""
+        return self.values
+
     @cached_property
     def _diagonal(self) -> FloatArray:
         return np.diag(self.covariance).reshape(self.shape).copy()

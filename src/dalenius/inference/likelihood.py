@@ -57,9 +57,8 @@ class CountLikelihood:
         else:
             self._distinct, self._which = np.unique(self.values, axis=0, return_inverse=True)
         self._which = self._which.reshape(-1)
-        self._first, rows = channel.window(self._distinct)
-        counts = self._first[:, None] + np.arange(rows.shape[1])
-        self._base = rows - gammaln(counts + 1)
+        self._first, self._steps, rows = channel.window(self._distinct)
+        self._base = rows - gammaln(self._first[:, None] + self._steps + 1.0)
 
     def __call__(self, mean: FloatArray) -> Moments:
         """At one mean for each cell."""
@@ -84,7 +83,7 @@ class CountLikelihood:
             )
         mu = np.maximum(mean, SMALLEST_MEAN)
         first = self._first[which]
-        steps = np.arange(self._base.shape[1])
+        steps = self._steps
         log_mu = np.log(mu)
         weights = self._base[which] + log_mu[:, None] * steps
         peak = weights.max(1)
@@ -114,7 +113,10 @@ class CountLikelihood:
         """Safeguarded Newton steps on E(mu) = mu within a bracket; zero where the likelihood falls from there on."""
         every = np.arange(len(self._distinct))
         guess = self.channel.centre(self._distinct)
-        reach = 10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0)) + np.abs(guess) + 1) + 10
+        reach = (
+            10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0), self._distinct) + np.abs(guess) + 1)
+            + 10
+        )
         mean = np.clip(guess, 0.05, None)
         empty = self._at(every, np.full(len(every), 1e-9))
         first = self._at(every, mean)

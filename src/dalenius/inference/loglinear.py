@@ -92,6 +92,8 @@ class LoglinearFit:
     def coefficients(self) -> Mapping[str, Estimate]:
         """Every coefficient with its standard error."""
         errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        # A column that lives on structural zeros alone cannot be estimated.
+        errors[~self.design[self.seen.possible.reshape(-1)].any(0)] = nan
         return {
             label: Estimate(name=label, value=float(b), std_error=float(e))
             for label, b, e in zip(self.labels, self.fit.coefficients, errors, strict=True)
@@ -113,7 +115,7 @@ class LoglinearFit:
         table = self.coefficients
         wanted = [label for label in self.labels if not self.shown or label in self.shown]
         for label in wanted[:_MOST_PRINTED]:
-            lines.append(f"  {label:40s} {table[label].value:10.4f} {table[label].std_error:10.4f}")
+            lines.append(f"  {label:40s} {_cell(table[label])}")
         if len(wanted) > _MOST_PRINTED:
             lines.append(f"  … and {len(wanted) - _MOST_PRINTED} more")
         return "\n".join([*lines, f"  {sampling_note(self.seen)}", *(f"  {n}" for n in self.seen.notes)])
@@ -152,6 +154,12 @@ class LoglinearFit:
         axes.axvline(0, color="0.7", linewidth=0.8)
         axes.set_xlabel("coefficient, two standard errors")
         return finish(drawn, path)
+
+
+def _cell(estimate: Estimate) -> str:
+    if estimate.std_error != estimate.std_error:
+        return f"{'not estimable':>21s}"
+    return f"{estimate.value:10.4f} {estimate.std_error:10.4f}"
 
 
 def exponentiated(log: Estimate, name: str) -> Estimate:

@@ -9,7 +9,6 @@ measured values are in the release. A law that is withheld is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,10 @@ from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Kernel, Wit
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import Channel, Kernelled, Repeated, Shifted
-from dalenius.inference.grid import GridLikelihood
+from dalenius.inference.channel import Channel, Kernelled, Shifted
+from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.likelihood import CountLikelihood, Moments
+from dalenius.inference.many import Many
 from dalenius.inference.noise import Noise
 
 ADJUSTED = (
@@ -50,6 +50,11 @@ class Observed:
         """Names of the axes."""
         return tuple(axis.name for axis in self.axes)
 
+    @property
+    def released(self) -> IntArray:
+        """Released values in the shape of the table, where each cell was released once."""
+        return self.values[..., 0] if isinstance(self.channel, Grouped) else self.values
+
     @cached_property
     def likelihood(self) -> CountLikelihood:
         """Likelihood of the cells that are not structural zeros."""
@@ -62,7 +67,7 @@ class Observed:
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """Noise variance of each guess."""
-        return np.where(self.possible, self.channel.variance(mean), 0.0)
+        return np.where(self.possible, self.channel.variance(mean, self.values), 0.0)
 
     def moments(self, mean: FloatArray) -> Moments:
         """Log-likelihood, score and posterior variance of each cell; zero for structural zeros."""
@@ -84,58 +89,23 @@ class Observed:
         """Whole new measurements of new counts: tables on the first axis."""
         counts = simulation.counts(mean, replicates, rng, self.total)
         seen = self.channel.send(counts, rng)
-        seen[:, ~self.possible] = 0
+        if isinstance(self.channel, Grouped):
+            seen[:, ~self.possible, 0] = 0
+        else:
+            seen[:, ~self.possible] = 0
         return seen
 
     def guesses(self, values: FloatArray | IntArray) -> FloatArray:
         """Unbiased values of simulated tables."""
         return self.channel.centre(np.asarray(values, dtype=np.int64))
 
-    def many(self, values: IntArray) -> "Many":
+    def many(self, values: IntArray) -> Many:
         """The likelihood of many tables of such values at once."""
-        return Many(self, values)
+        return Many(self.channel, self.possible, values)
 
     def with_total(self, total: int | None) -> "Observed":
         """The same values, where the exact total of the counts is public."""
         return self if total is None else replace(self, total=total)
-
-
-class Many:
-    """Moments of many simulated tables; by interpolation where each cell was released once."""
-
-    def __init__(self, seen: Observed, values: IntArray) -> None:
-        self._possible = seen.possible
-        self._shape = (len(values), *seen.shape)
-        self._direct: CountLikelihood | None = None
-        self._grid: GridLikelihood | None = None
-        if isinstance(seen.channel, Repeated):
-            self._direct = CountLikelihood(seen.channel, values.reshape(-1, values.shape[-1]))
-        else:
-            self._grid = GridLikelihood(seen.channel, values)
-
-    def __call__(self, mean: FloatArray, select: IntArray) -> Moments:
-        """Moments of the selected tables."""
-        if self._grid is not None:
-            found = self._grid(mean, select)
-        else:
-            assert self._direct is not None
-            cells = np.arange(prod(self._shape)).reshape(self._shape)[select].reshape(-1)
-            found = self._direct.at_cells(cells, mean.reshape(-1)).reshaped(mean.shape)
-        if self._possible.all():
-            return found
-        return Moments(
-            found.log_likelihood * self._possible,
-            found.residual * self._possible,
-            found.variance * self._possible,
-        )
-
-    @property
-    def saturated(self) -> FloatArray:
-        """Largest log-likelihood of each table, cell by cell."""
-        source = self._grid if self._grid is not None else self._direct
-        assert source is not None
-        best = source.saturated[1].reshape(self._shape) * self._possible
-        return np.asarray(best.reshape(len(best), -1).sum(1))
 
 
 def from_values(
@@ -195,14 +165,19 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
         raise refusal(law)
     if law.step != 1:
         raise Unsupported("This analysis is for counts; the values of this block are totals on a grid.")
-    widths = np.unique(terms[terms > 0])
-    if len(widths) > 1:
-        raise Unsupported(
-            "Structural zeros leave the cells of this margin with sums of different lengths; analyse the full table."
-        )
-    noise = Noise.of(law).times(int(widths[0])) if len(widths) and widths[0] > 1 else Noise.of(law)
     summed = np.asarray(values.sum(axis=over) if over else values, dtype=np.int64)
-    return Observed(axes=kept, values=summed, channel=Shifted(noise), possible=np.asarray(terms > 0))
+    noises = [Noise.of(law).times(int(width)) for width in np.unique(terms[terms > 0])]
+    if len(noises) <= 1:
+        channel = Shifted(noises[0] if noises else Noise.of(law))
+        return Observed(axes=kept, values=summed, channel=channel, possible=np.asarray(terms > 0))
+    # Structural zeros leave the cells of this margin with sums of different lengths, and so with different noise.
+    groups = np.maximum(np.searchsorted(np.unique(terms[terms > 0]), terms), 0)
+    return Observed(
+        axes=kept,
+        values=np.stack([summed, groups], axis=-1),
+        channel=Grouped(tuple(noises), groups),
+        possible=np.asarray(terms > 0),
+    )
 
 
 def find_table(release: Release, names: Sequence[str]) -> Table:
@@ -226,11 +201,15 @@ def reorder(seen: Observed, names: Sequence[str]) -> Observed:
     if not names or tuple(names) == seen.names:
         return seen
     order = [seen.names.index(name) for name in names]
+    channel = seen.channel
+    if isinstance(channel, Grouped):
+        channel = Grouped(channel.noises, np.transpose(channel.groups, order))
     rest = list(range(len(order), seen.values.ndim))
     return replace(
         seen,
         axes=tuple(seen.axes[k] for k in order),
         values=np.transpose(seen.values, [*order, *rest]),
+        channel=channel,
         possible=np.transpose(seen.possible, order),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from dalenius.core.law import Additive, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
-from dalenius.inference.channel import Repeated
+from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.joint import JointObserved, of_joint
 from dalenius.inference.observation import Observed, adjusted_note, find_table, of_block, refusal, reorder
 
@@ -85,6 +85,8 @@ def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
             )
     if len(single) == 1:
         return single[0]
+    if any(isinstance(p.channel, Grouped) for p in single):
+        raise Unsupported("Margins around structural zeros are not combined; combine the full tables.")
     return replace(
         single[0],
         values=np.stack([p.values for p in single], axis=-1),

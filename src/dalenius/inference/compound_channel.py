@@ -1,0 +1,102 @@
+"""Channels made of simpler ones; their values carry a further axis.
+
+Repeated(channels)  several independent releases of the same a  (combined releases)
+Grouped(noises)     cells with different noise                  (margins around structural zeros)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.core.law import FloatArray, IntArray
+from dalenius.inference.channel import Channel, Shifted, Window, impossible
+from dalenius.inference.noise import Noise
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """Several independent releases of the same counts; values have one column for each."""
+
+    channels: Sequence[Channel]
+
+    def window(self, values: IntArray) -> Window:
+        """The windows' intersection, log-probabilities added."""
+        parts = [c.window(values[:, k]) for k, c in enumerate(self.channels)]
+        first = np.max([p.first for p in parts], axis=0)
+        end = np.min([p.first + p.rows.shape[1] for p in parts], axis=0)
+        length = int(np.max(end - first))
+        if length <= 0:
+            raise impossible()
+        total = np.zeros((len(values), length))
+        for begin, _, rows in parts:
+            index = (first - begin)[:, None] + np.arange(length)
+            inside = index < rows.shape[1]
+            total += np.where(
+                inside, np.take_along_axis(rows, np.minimum(index, rows.shape[1] - 1), 1), -np.inf
+            )
+        if not np.all(np.isfinite(total).any(1)):
+            raise impossible()
+        return Window(first, np.arange(length), total)
+
+    def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
+        """One column for each release."""
+        return np.stack([c.send(counts, rng) for c in self.channels], axis=-1)
+
+    def centre(self, values: IntArray) -> FloatArray:
+        """Inverse-variance mean of the single guesses."""
+        guesses = np.stack([c.centre(values[..., k]) for k, c in enumerate(self.channels)], axis=-1)
+        mean = guesses.mean(-1)
+        weights = np.stack(
+            [1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)],
+            axis=-1,
+        )
+        return np.asarray((guesses * weights).sum(-1) / weights.sum(-1))
+
+    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
+        """Variance of that mean."""
+        weights = [
+            1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)
+        ]
+        return np.asarray(1 / np.sum(weights, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """released = a + noise of the cell's group; values have a second column that names the group.
+
+    `groups` has the shape of the table.
+    """
+
+    noises: Sequence[Noise]
+    groups: IntArray
+
+    def window(self, values: IntArray) -> Window:
+        """Each group's own windows, padded to the longest."""
+        parts = [Shifted(n).window(values[values[:, 1] == g, 0]) for g, n in enumerate(self.noises)]
+        length = max(p.rows.shape[1] for p in parts)
+        first, rows = np.zeros(len(values), dtype=np.int64), np.full((len(values), length), -np.inf)
+        for g, part in enumerate(parts):
+            here = np.flatnonzero(values[:, 1] == g)
+            first[here] = part.first
+            rows[here, : part.rows.shape[1]] = part.rows
+        return Window(first, np.arange(length), rows)
+
+    def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
+        """Counts end with the axes of the table."""
+        seen = np.empty((*counts.shape, 2), dtype=np.int64)
+        seen[..., 1] = self.groups
+        for g, noise in enumerate(self.noises):
+            here = self.groups == g
+            seen[..., 0][..., here] = Shifted(noise).send(counts[..., here], rng)
+        return seen
+
+    def centre(self, values: IntArray) -> FloatArray:
+        """Value minus the mean of its noise."""
+        means = np.array([n.mean for n in self.noises])
+        return np.asarray(values[..., 0] - means[values[..., 1]])
+
+    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
+        """That of the cell's group."""
+        spread = np.array([n.variance for n in self.noises])
+        return np.broadcast_to(spread[values[..., 1]], np.shape(mean)).copy()

@@ -1,0 +1,95 @@
+"""`dalenius infer …` from a written release document: readable text, valid JSON, figures, refusals."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dalenius.cli.infer import app
+from dalenius.core.law import Withheld
+from dalenius.errors import DaleniusError, Unsupported
+from dalenius.publish.to_json import to_json
+
+RUNNER = CliRunner()
+TABLE = np.array([[[60, 20], [31, 44]], [[25, 33], [12, 70]]])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, laplace, make_release) -> Path:
+    (tmp_path / "release.json").write_bytes(to_json(make_release(TABLE, laplace("1"))))
+    (tmp_path / "again.json").write_bytes(to_json(make_release(TABLE + 1, laplace("1"))))
+    return tmp_path
+
+
+def invoke(*arguments: object) -> str:
+    done = RUNNER.invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_independence(folder: Path) -> None:
+    text = invoke("independence", folder, "-a", "A", "-a", "C", "--replicates", 99)
+    assert "Independence of A and C" in text and "speaks against" in text
+    found = json.loads(invoke("independence", folder, "-a", "A", "-a", "B", "--replicates", 99, "--json"))
+    assert 0 < found["p_value"] <= 1 and found["degrees_of_freedom"] == 1
+    both = json.loads(
+        invoke("independence", folder, "--also", folder / "again.json", "--replicates", 19, "--json")
+    )
+    assert both["p_value"] == pytest.approx(0.05)
+
+
+def test_interval(folder: Path) -> None:
+    text = invoke("interval", folder)
+    assert "privacy noise only" in text and "a0 | b0 | c0" in text
+    found = json.loads(
+        invoke("interval", folder, "-a", "A", "--kind", "parameter", "--method", "mid-p", "--json")
+    )
+    assert len(found["cells"]) == 2 and "mid-p" in found["method"]
+    together = json.loads(invoke("interval", folder, "--simultaneous", "--json"))
+    assert together["is_simultaneous"]
+
+
+def test_models(folder: Path, tmp_path: Path) -> None:
+    text = invoke("loglinear", folder, "(A+B+C)^2", "--plot", tmp_path / "fit.png")
+    assert "A[a1]:C[c1]" in text and (tmp_path / "fit.png").exists()
+    fit = json.loads(invoke("loglinear", folder, "A*B + C", "--json"))
+    assert len(fit["coefficients"]) == 5 and len(fit["fitted"]) == 8
+    assert json.loads(invoke("compare", folder, "A*B + C", "--replicates", 99, "--json"))["p_value"] < 0.05
+    larger = json.loads(invoke("compare", folder, "A*B + A*C", "(A+B+C)^2", "--replicates", 99, "--json"))
+    assert larger["degrees_of_freedom"] == 1
+    ratio = json.loads(invoke("odds-ratio", folder, "-a", "A", "-a", "C", "--json"))
+    assert ratio["interval"]["lower"] < ratio["value"] < ratio["interval"]["upper"]
+
+
+def test_goodness_of_fit_and_binomial(folder: Path, tmp_path: Path) -> None:
+    equal = json.loads(
+        invoke("gof", folder, "-a", "B", "--replicates", 99, "--json", "--plot", tmp_path / "gof.png")
+    )
+    assert equal["degrees_of_freedom"] == 1 and (tmp_path / "gof.png").exists()
+    given = invoke("gof", folder, "-a", "B", "-p", 138, "-p", 157, "--replicates", 99)
+    assert "does not contradict" in given
+    labels = ["--label", "A=a0", "--label", "B=b0", "--label", "C=c0"]
+    tested = json.loads(invoke("binomial", folder, "--size", 100, *labels, "--json"))
+    assert tested["details"]["value"] == 60
+
+
+def test_infinite_ends_are_valid_json(folder: Path, laplace, make_release) -> None:
+    (folder / "edge.json").write_bytes(to_json(make_release([[30, 0], [12, 25]], laplace("0.5"))))
+    found = json.loads(invoke("odds-ratio", folder / "edge.json", "--json"), parse_constant=pytest.fail)
+    assert found["interval"]["upper"] == "inf"
+
+
+def test_refusals(folder: Path, make_release) -> None:
+    (folder / "withheld.json").write_bytes(
+        to_json(make_release([[1, 2], [3, 4]], Withheld("depends on data")))
+    )
+    with pytest.raises(Unsupported, match="withheld"):
+        RUNNER.invoke(app, ["independence", str(folder / "withheld.json")], catch_exceptions=False)
+    for arguments in (
+        ["loglinear", str(folder), "A +"],
+        ["binomial", str(folder), "--size", "9", "--label", "A"],
+    ):
+        with pytest.raises(DaleniusError):
+            RUNNER.invoke(app, arguments, catch_exceptions=False)
