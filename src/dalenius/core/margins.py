@@ -127,9 +127,16 @@ class Workload:
         """The weights, one each if none were given."""
         return self.weights or (1.0,) * len(self.margins)
 
+    @cached_property
+    def _sizes(self) -> dict[Margin, int]:
+        return {}
+
     def size(self, margin: Margin) -> int:
         """Number of cells of a margin."""
-        return prod(self.shape[a] for a in margin)
+        found = self._sizes.get(margin)
+        if found is None:
+            found = self._sizes[margin] = prod(self.shape[a] for a in margin)
+        return found
 
     def outer(self, inner: Margin, margin: Margin) -> int:
         """Number of cells of `margin` that share one cell of `inner`."""
@@ -158,13 +165,23 @@ class Workload:
                 total[a] += weight * self.size(margin) * factor
         return total
 
-    def factors(self, margin: Margin) -> dict[Margin, float]:
+    @cached_property
+    def _factors(self) -> dict[Margin, dict[Margin, float]]:
+        return {}
+
+    @cached_property
+    def _shares(self) -> dict[Margin, float]:
+        return {a: self.share(a) for a in self.components}
+
+    def factors(self, margin: Margin) -> Mapping[Margin, float]:
         """What one unit of each component's variance adds to the variance of one cell of the margin."""
-        return {
-            a: self.share(a) / self.outer(a, margin) ** 2
-            for a in subsets(margin)
-            if all(self.shape[i] > 1 for i in a)
-        }
+        found = self._factors.get(margin)
+        if found is None:
+            shares, size = self._shares, self.size(margin)
+            parts = [(a, shares.get(a)) for a in subsets(margin)]
+            found = {a: p * (self.size(a) / size) ** 2 for a, p in parts if p is not None}
+            self._factors[margin] = found
+        return found
 
     def variance(self, components: Components, margin: Margin) -> float:
         """Variance of each cell of a margin."""

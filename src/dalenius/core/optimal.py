@@ -60,8 +60,21 @@ def patterns(axes: Sequence[int], *, is_replace: bool, is_size_public: bool) -> 
 def _distances(workload: Workload, components: Sequence[Margin], moves: Sequence[Pattern]) -> FloatArray:
     """k[S, A]: squared distance of the two records of pattern S in the component A."""
     scale = np.array([float(workload.size(a)) ** 2 for a in components])
-    rows = [[float(shift_length(workload.shape, a, s)) for a in components] for s in moves]
-    return np.asarray(np.array(rows) / scale, dtype=np.float64)
+    columns = [_lengths(workload.shape, a, moves) for a in components]
+    return np.asarray(np.array(columns, dtype=np.float64).T / scale)
+
+
+def _lengths(shape: Sequence[int], margin: Margin, moves: Sequence[Pattern]) -> list[int]:
+    """Shift lengths of one component for all patterns; only the part of a pattern inside the margin matters."""
+    inside = frozenset(margin)
+    known: dict[Pattern, int] = {}
+    out = []
+    for pattern in moves:
+        part = None if pattern is None else pattern & inside
+        if part not in known:
+            known[part] = shift_length(shape, margin, part)
+        out.append(known[part])
+    return out
 
 
 def select(
@@ -92,7 +105,8 @@ def select(
     weight = np.full(len(gains), 1 / len(gains))
     price = np.full(len(distance), 1 / len(distance))
     best: tuple[float, FloatArray] | None = None
-    for step in range(iterations):
+    # Large problems stop earlier: every iterate is feasible, so this costs a little accuracy and no privacy.
+    for step in range(min(iterations, max(200, 300_000_000 // max(gains.size + distance.size, 1)))):
         v, k = weight @ gains, price @ distance
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(keep & (v > 0), np.sqrt(k / v), 1.0)
@@ -142,11 +156,11 @@ def exact_cost(
     shape: Sequence[int], grid: Mapping[Margin, Fraction], moves: Sequence[Pattern], bits: int = 100
 ) -> Fraction:
     """2 rho of residual measurements with the given integer noise, for the worst pattern; rounded up."""
-    worst = 0
-    for pattern in moves:
-        total = 0
-        for a, variance in grid.items():
-            length = shift_length(shape, a, pattern)
-            total += -(-(length * variance.denominator << bits) // variance.numerator)
-        worst = max(worst, total)
-    return Fraction(worst, 1 << bits)
+    totals = [0] * len(moves)
+    for a, variance in grid.items():
+        price: dict[int, int] = {}
+        for k, length in enumerate(_lengths(shape, a, moves)):
+            if length not in price:
+                price[length] = -(-(length * variance.denominator << bits) // variance.numerator)
+            totals[k] += price[length]
+    return Fraction(max(totals, default=0), 1 << bits)

@@ -6,7 +6,6 @@ always follows, so `optimise` minimises the error after it, from the request alo
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sinh
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from dalenius.core.law import FloatArray
 from dalenius.core.margins import Margin, Workload, subsets
 
 NEGLIGIBLE = 1e-4
+_STEEPEST = 300.0
 
 
 class Noise(Protocol):
@@ -24,10 +24,10 @@ class Noise(Protocol):
     def power(self) -> float:
         """Exponent of the rule that is best without least squares."""
 
-    def precision(self, share: float) -> float:
-        """1 / variance of a cell."""
+    def precision(self, share: FloatArray) -> FloatArray:
+        """1 / variance of a cell, for each share."""
 
-    def slope(self, share: float) -> float:
+    def slope(self, share: FloatArray) -> FloatArray:
         """Derivative of the precision."""
 
 
@@ -39,13 +39,15 @@ class LaplaceNoise:
     sensitivity: float = 1.0
     power: float = 1 / 3
 
-    def precision(self, share: float) -> float:
+    def precision(self, share: FloatArray) -> FloatArray:
         """(1-a)^2 / (2a) with a = e^-t is cosh(t) - 1."""
-        return 2 * sinh(share * self.epsilon / self.sensitivity / 2) ** 2
+        half = np.minimum(np.asarray(share) * self.epsilon / self.sensitivity / 2, _STEEPEST)
+        return np.asarray(2 * np.sinh(half) ** 2)
 
-    def slope(self, share: float) -> float:
+    def slope(self, share: FloatArray) -> FloatArray:
         """Derivative of cosh(t) - 1."""
-        return sinh(share * self.epsilon / self.sensitivity) * self.epsilon / self.sensitivity
+        rate = self.epsilon / self.sensitivity
+        return np.asarray(np.sinh(np.minimum(np.asarray(share) * rate, 2 * _STEEPEST)) * rate)
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,13 @@ class GaussianNoise:
     sensitivity_squared: float = 1.0
     power: float = 1 / 2
 
-    def precision(self, share: float) -> float:
+    def precision(self, share: FloatArray) -> FloatArray:
         """1 / sigma^2 = 2 rho / l2^2."""
-        return 2 * self.rho * share / self.sensitivity_squared
+        return np.asarray(2 * self.rho * np.asarray(share) / self.sensitivity_squared)
 
-    def slope(self, share: float) -> float:
+    def slope(self, share: FloatArray) -> FloatArray:
         """Constant."""
-        return 2 * self.rho / self.sensitivity_squared
+        return np.full(np.shape(share), 2 * self.rho / self.sensitivity_squared)
 
 
 def equal_shares(workload: Workload) -> dict[Margin, float]:
@@ -97,7 +99,7 @@ def optimise(
     rule = np.array([float(workload.size(m)) ** noise.power for m in candidates])
     starts.append(rule / rule.sum())
     order = sorted(range(count), key=lambda i: -workload.size(candidates[i]))
-    for alone in order[: 3 if count > 20 else 8]:
+    for alone in order[: 1 if count > 200 else 3 if count > 20 else 8]:
         start = np.full(count, 0.02 / count)
         start[alone] += 0.98
         starts.append(start)
@@ -135,9 +137,7 @@ class _Search:
         shares, weight = start, np.full(len(self.gains), 1 / len(self.gains))
         best, where, idle = np.inf, start, 0
         for _ in range(iterations):
-            precision = np.array([self.noise.precision(float(s)) for s in shares])
-            slope = np.array([self.noise.slope(float(s)) for s in shares])
-            total = precision @ self.reach
+            total = self.noise.precision(shares) @ self.reach
             if not (total > 0).all():
                 break
             losses = self.gains @ (1 / total)
@@ -147,7 +147,7 @@ class _Search:
                 best, where = value, shares
             if idle > 20:
                 break
-            gradient = slope * (self.reach @ ((weight @ self.gains) / total**2))
+            gradient = self.noise.slope(shares) * (self.reach @ ((weight @ self.gains) / total**2))
             shares = shares * (gradient / gradient.max()) ** self.noise.power
             shares = shares / shares.sum()
             weight = weight * losses / losses.max()

@@ -339,11 +339,12 @@ def _coefficient_laws(
     """Noise of the coefficients, in proportion to `raw`, within the purse for the worst pattern."""
     rows = setting.neighbours.max_rows
     exponent = 1 if purse.currency == "epsilon" else 2
-    weight = {a: Fraction(int(r * 10**9), 10**9) for a, r in raw.items()}
-    worst = max(
-        sum(w * (coefficient_shift(a, s) * rows) ** exponent for a, w in weight.items()) for s in moves
-    )
-    unit = purse.amount / worst
+    weight = {a: max(int(r * _PARTS**2), 1) for a, r in raw.items()}
+    totals = [0] * len(moves)
+    for a, w in weight.items():
+        for k, pattern in enumerate(moves):
+            totals[k] += w * (coefficient_shift(a, pattern) * rows) ** exponent
+    unit = purse.amount / max(totals)
     family = registry.get("mechanisms", purse.mechanism)
     laws: dict[Margin, Mechanism] = {}
     for a, w in weight.items():

@@ -14,10 +14,11 @@ References
     Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar (2007); Rinott et al. (2018), section 7.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,8 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 
 __all__ = ["Fourier", "coefficient_shift"]
+
+_MOST_BITS = 256
 
 
 def coefficient_shift(margin: Margin, pattern: Pattern) -> int:
@@ -100,33 +103,39 @@ class Fourier:
         axes = sorted({a for margin in self.noise for a in margin})
         is_public = self.is_size_public and neighbours.max_rows == 1
         moves = patterns(axes, is_replace=neighbours.is_replace, is_size_public=is_public)
-        pure: list[Fraction | None] = []
-        rhos: list[tuple[Fraction, Fraction]] = []
         steps: dict[tuple[Margin, int], PrivacyProfile] = {}
-        for pattern in moves:
-            epsilon: Fraction | None = Fraction(0)
-            rho = failure = Fraction(0)
-            for a, law in self.noise.items():
-                size = coefficient_shift(a, pattern) * neighbours.max_rows
-                if not size:
-                    continue
-                if (a, size) not in steps:
-                    one = Sensitivity.of_patterns(((size,),))
-                    steps[a, size] = law.profile(one, neighbours.relation)
-                step = steps[a, size]
-                epsilon = None if epsilon is None or not step.is_pure else epsilon + (step.epsilon or 0)
-                part, lost = step.zero_concentrated()
-                rho, failure = rho + part, failure + lost
-            pure.append(epsilon)
-            rhos.append((rho, failure))
-        known = [e for e in pure if e is not None]
+        for a, law in self.noise.items():
+            for size in {coefficient_shift(a, pattern) * neighbours.max_rows for pattern in moves} - {0}:
+                one = Sensitivity.of_patterns(((size,),))
+                steps[a, size] = law.profile(one, neighbours.relation)
+        views: dict[str, dict[tuple[Margin, int], Fraction]] = {
+            "rho": {key: step.zero_concentrated()[0] for key, step in steps.items()},
+            "rho_delta": {key: step.zero_concentrated()[1] for key, step in steps.items()},
+        }
+        if all(step.is_pure for step in steps.values()):
+            views["epsilon"] = {key: step.epsilon or Fraction(0) for key, step in steps.items()}
+        found = {view: self._worst(prices, moves, neighbours.max_rows) for view, prices in views.items()}
         return PrivacyProfile(
             relation=neighbours.relation,
-            epsilon=max(known) if len(known) == len(pure) else None,
-            rho=max(r for r, _ in rhos),
-            rho_delta=max(d for _, d in rhos),
+            epsilon=found.get("epsilon"),
+            rho=found["rho"],
+            rho_delta=found["rho_delta"],
             evidence=self.evidence,
         )
+
+    def _worst(
+        self, prices: Mapping[tuple[Margin, int], Fraction], moves: Sequence[Pattern], rows: int
+    ) -> Fraction:
+        """The largest sum of prices over the patterns, on a common denominator or rounded up."""
+        scale = lcm(*(price.denominator for price in prices.values())) if prices else 1
+        if scale.bit_length() > _MOST_BITS:
+            scale = 1 << _MOST_BITS
+        whole = {key: -(-price.numerator * scale // price.denominator) for key, price in prices.items()}
+        totals = [0] * len(moves)
+        for a in self.noise:
+            for k, pattern in enumerate(moves):
+                totals[k] += whole.get((a, coefficient_shift(a, pattern) * rows), 0)
+        return Fraction(max(totals, default=0), scale)
 
     def draw(self, rng: RandomSource) -> IntArray:
         """One draw for each coefficient."""
