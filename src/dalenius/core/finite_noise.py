@@ -5,9 +5,10 @@ range; elsewhere the loss is the difference of two log-weights. Both are compute
 losses add, and the chance that no cell gives its count away is a product.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 from dalenius.core import additive
 from dalenius.core.conversions import pure_to_rho
@@ -29,9 +30,13 @@ def exponential_weights(unit: Fraction, keys: Sequence[int], first: int, bits: i
     return WeightTable(bits, first, [known[k][0] for k in keys], [known[k][1] for k in keys])
 
 
-@lru_cache(maxsize=1024)
 def impossible(law: IntegerLaw, size: int) -> Fraction:
     """Mass of outputs that a neighbour `size` away cannot give, for the worse of the two directions; rounded up."""
+    return _impossible(cast(Hashable, law), size)
+
+
+@lru_cache(maxsize=1024)
+def _impossible(law: IntegerLaw, size: int) -> Fraction:
     low, high = law.support
     assert low is not None and high is not None
     if size > high - low:
@@ -41,9 +46,13 @@ def impossible(law: IntegerLaw, size: int) -> Fraction:
     return min(Fraction(1), round_up(Fraction(ends, sum(table.lower)), 10**40))
 
 
-@lru_cache(maxsize=1024)
 def largest_finite_loss(law: IntegerLaw, size: int) -> Fraction:
     """Largest |log ratio| where both neighbours can give the output."""
+    return _largest_finite_loss(cast(Hashable, law), size)
+
+
+@lru_cache(maxsize=1024)
+def _largest_finite_loss(law: IntegerLaw, size: int) -> Fraction:
     assert isinstance(law, ExponentialLaw)
     low, high = law.support
     assert low is not None and high is not None
