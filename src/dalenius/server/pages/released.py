@@ -21,7 +21,7 @@ from dalenius.server.pages import numbers
 from dalenius.server.pages.copies import copies
 from dalenius.server.pages.crosstab import UNRELIABLE, Cell, Crosstab, Margins, flat, lay_out
 from dalenius.server.pages.page import PageRoute, language_of, render
-from dalenius.server.pages.reuse import request_of
+from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState, from_request, read_pairs
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
@@ -123,6 +123,8 @@ class Shown:
         document = request_of(self.release, dict_of(self.layout), numeric)
         if self.dataset is None:
             return document
+        domain = self.services.desk.find(self.dataset.name).curator.domain
+        document["table"] = with_levels(document["table"], domain)
         plainer = from_request(document, self.dataset).to_request(self.dataset.name)
         return {**document, "table": plainer["table"]}
 

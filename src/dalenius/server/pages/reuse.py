@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dalenius.core.domain import Domain
 from dalenius.core.exact import plain
 from dalenius.core.release import Release
 from dalenius.server.views import VariableView
@@ -49,6 +50,28 @@ def request_of(
         if described.get(key):
             privacy[key] = described[key]
     return {"dataset": described.get("dataset", ""), "table": table, "privacy": privacy}
+
+
+def with_levels(table: dict[str, Any], domain: Domain) -> dict[str, Any]:
+    """The same table with groups named by the declared level that they are, where they are one."""
+    found = dict(table)
+    for place in _PLACES:
+        if place in table:
+            found[place] = [_leveled(item, domain) for item in table[place]]
+    return found
+
+
+def _leveled(item: str | dict[str, Any], domain: Domain) -> str | dict[str, Any]:
+    if isinstance(item, str) or "groups" not in item or item["variable"] not in domain.variables:
+        return item
+    variable = domain.variables[item["variable"]]
+    for hierarchy in variable.hierarchies:
+        members: dict[str, list[str]] = {group: [] for group in hierarchy.groups}
+        for label, parent in zip(variable.categories.labels, hierarchy.parent, strict=True):
+            members[hierarchy.groups[parent]].append(label)
+        if members == item["groups"]:
+            return {"variable": item["variable"], "level": hierarchy.level}
+    return item
 
 
 def _step(variable: VariableView | None) -> Fraction:
