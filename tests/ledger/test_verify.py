@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dalenius.ledger import Ledger
+from dalenius.ledger.anchor import Anchor
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.sqlite_store import SqliteStore
@@ -227,6 +228,13 @@ def test_the_anchor_itself_is_signed(scene, tmp_path):
     good = ledger._anchor_file.path.read_text()
     forged = tmp_path / "anchor"
     forged.write_text(good.replace('"seq":3', '"seq":4'))
+    assert not ledger.verify(forged).is_ok
+    # The right heads under a signature made with another key.
+    stranger = Anchor(tmp_path / "stranger", b"x" * 32)
+    for line in ledger._anchor_file.lines(ledger._name):
+        stranger.append(ledger._name, Head(line.seq, line.head), "now", is_release=False)
+    assert not ledger.verify(stranger.path).is_ok
+    forged.write_text("\n".join(good.split("\n")[:-1] + stranger.path.read_text().split("\n")[-1:]))
     assert not ledger.verify(forged).is_ok
     forged.write_text("")
     assert not ledger.verify(forged).is_ok
