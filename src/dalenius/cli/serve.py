@@ -42,8 +42,19 @@ def serve(
         _add_user(settings, add_user)
         return
     _check(settings)
+    from dalenius.server import logs
+    from dalenius.server.supervisor import serve as run
+
     _announce(settings, people, host or settings.host, settings.port if port is None else port)
-    _run(settings, place, host, port, workers)
+    logs.configure()
+    raise typer.Exit(
+        run(
+            settings,
+            host or settings.host,
+            settings.port if port is None else port,
+            workers or settings.workers,
+        )
+    )
 
 
 def _add_user(settings: "ServerConfig", given: str) -> None:
@@ -79,29 +90,3 @@ def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host
     out.print(f"[bold]{settings.title}[/] on [bold]http://{host}:{port}[/] (Ctrl+C stops it)")
     for name, (role, password) in people.items():
         out.print(f"  {role:9} [bold]{name}[/]  password [bold]{password}[/]  (shown this once)")
-
-
-def _run(
-    settings: "ServerConfig", place: Path, host: str | None, port: int | None, workers: int | None
-) -> None:
-    import os
-
-    import uvicorn
-
-    from dalenius.server import logs
-    from dalenius.server.config import CONFIG_VARIABLE
-
-    logs.configure()
-    os.environ[CONFIG_VARIABLE] = str(Path(place).resolve())
-    uvicorn.run(
-        "dalenius.server.app:from_environment",
-        factory=True,
-        host=host or settings.host,
-        port=settings.port if port is None else port,
-        workers=workers or settings.workers,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=30,
-    )

@@ -1,6 +1,6 @@
 """The application: services, guard, error shape, routes.
 
-`create_app(config)` makes one for a worker process; `from_environment` is what uvicorn's workers import.
+`create_app(config)` makes one for a worker process; `from_environment` is what another process manager would import.
 """
 
 import os
@@ -95,7 +95,18 @@ def _errors(app: FastAPI) -> None:
         return Response(encode(refusal), refusal.http_status, None, "application/json")
 
 
+def preload() -> None:
+    """Import what every worker needs, before they are forked."""
+    from dalenius.core import registry
+    from dalenius.server import downloads
+    from dalenius.server.routes import api, custody, operation, px
+
+    _ = (api, custody, operation, px, downloads.formats())
+    for package in ("mechanisms", "definitions"):
+        registry.every(package)
+
+
 def from_environment() -> FastAPI:
-    """For uvicorn's workers: the configuration is the file that an environment variable names."""
+    """For other process managers: the configuration is the file that an environment variable names."""
     logs.configure()
     return create_app(ServerConfig.load(os.environ[CONFIG_VARIABLE]))

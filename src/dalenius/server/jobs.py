@@ -17,7 +17,7 @@ from typing import Any
 
 from dalenius.errors import Conflict, DaleniusError
 from dalenius.server.errors import NotFound, TooManyRequests, body_of
-from dalenius.server.store import Store
+from dalenius.server.store import Run, Store
 from dalenius.server.views import JobView
 
 QUEUED, RUNNING, AWAITING, DONE, FAILED = "queued", "running", "awaiting approval", "done", "failed"
@@ -92,12 +92,9 @@ class Queue:
         now = time.time()
         job = secrets.token_hex(16)
         with self._store.transaction() as run:
-            if key:
-                known = run("SELECT digest, job FROM idempotency WHERE name = ? AND key = ?", (name, key))
-                if known:
-                    if known[0][0] != digest:
-                        raise Conflict("This idempotency key was used before for another request.", key=key)
-                    return str(known[0][1])
+            known = self._known(run, name, key, digest) if key else None
+            if known is not None:
+                return known
             waiting = run(
                 "SELECT count(*) FROM jobs WHERE name = ? AND state IN (?, ?)", (name, QUEUED, RUNNING)
             )
@@ -107,7 +104,8 @@ class Queue:
                 )
             if key:
                 run(
-                    "INSERT INTO idempotency (name, key, digest, job, created) VALUES (?, ?, ?, ?, ?)",
+                    "INSERT INTO idempotency (name, key, digest, job, created) VALUES (?, ?, ?, ?, ?)"
+                    " ON CONFLICT (name, key) DO UPDATE SET job = excluded.job",
                     (name, key, digest, job, now),
                 )
             run(
@@ -118,6 +116,22 @@ class Queue:
         with self._wake:
             self._wake.notify()
         return job
+
+    @staticmethod
+    def _known(run: Run, name: str, key: str, digest: str) -> str | None:
+        """The job under an idempotency key. One that ended by a fault of ours may be tried again: nothing is paid twice."""
+        rows = run(
+            "SELECT i.digest, i.job, j.state, j.error FROM idempotency i LEFT JOIN jobs j ON j.id = i.job"
+            " WHERE i.name = ? AND i.key = ?",
+            (name, key),
+        )
+        if not rows:
+            return None
+        found, job, state, error = rows[0]
+        if found != digest:
+            raise Conflict("This idempotency key was used before for another request.", key=key)
+        is_fault = state == FAILED and json.loads(error)["status"] >= 500
+        return None if state is None or is_fault else str(job)
 
     def find(self, job: str) -> Job:
         """A job by id."""

@@ -67,7 +67,7 @@ class Desk:
             anchor=config.path(config.anchor) if config.anchor else None,
             keys=config.path(config.keys) if config.keys else None,
             lease_seconds=config.lease_seconds,
-            wait_seconds=5.0,
+            wait_seconds=15.0,
         )
         self.catalogue = Catalogue(config.ledger_location)
         self._quotas: set[tuple[str, str]] = set()
@@ -139,7 +139,7 @@ class Desk:
             registration = self.ledger.registration(curator.domain.name, curator.domain.version)
         if registration is None:
             raise NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
-        fixed = plan_digest(plan)
+        fixed = plan_digest(plan, curator.policy)
         charge = Charge(
             population=curator.domain.population,
             relation=curator.domain.neighbours.relation,

@@ -227,17 +227,9 @@ class Live:
         self.seconds_to_start = time.monotonic() - started
 
     def worker_pids(self) -> list[int]:
-        """Processes that the server started to answer requests."""
-        found = []
-        for status in Path("/proc").glob("[0-9]*/status"):
-            try:
-                text = status.read_text()
-                command = (status.parent / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if f"PPid:\t{self.process.pid}\n" in text and b"spawn_main" in command:
-                found.append(int(status.parent.name))
-        return sorted(found)
+        """Processes that the server forked to answer requests."""
+        place = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return sorted(int(pid) for pid in place.read_text().split())
 
     def stop(self, patience: float = 40.0) -> int:
         """Ask it to end, and wait for that; the exit code."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dalenius.errors import ApprovalRequired, Conflict, RequestError
+from dalenius.errors import AfterCharge, ApprovalRequired, Conflict, RequestError
 from dalenius.server.errors import NotFound, TooManyRequests, Unavailable
 from dalenius.server.jobs import Job
 from dalenius.server.runners import Jobs
@@ -191,3 +191,24 @@ def test_stopping_waits_for_what_is_under_way(make_jobs: Callable[..., Jobs]) ->
     assert started.wait(5)
     jobs.stop(5)
     assert jobs.find(job).state == "done" and jobs.find(later).state == "queued"
+
+
+def test_an_idempotency_key_outlives_a_refusal_and_not_a_fault(make_jobs: Callable[..., Jobs]) -> None:
+    calls: list[str] = []
+
+    def run(job: Job, stage: Callable[[str], None]) -> str:
+        calls.append(job.dataset)
+        if job.dataset == "refused":
+            raise RequestError("no")
+        if job.dataset == "fault" and calls.count("fault") == 1:
+            raise AfterCharge("e")
+        return "e"
+
+    jobs = make_jobs(run)
+    jobs.start()
+    for name, states in (("refused", ["failed", "failed"]), ("fault", ["failed", "done"])):
+        ended = [finished(jobs, jobs.submit("ana", name, {}, 1, f"key of {name}")) for _ in range(2)]
+        assert [job.state for job in ended] == states
+    assert calls == ["refused", "fault", "fault"]
+    with pytest.raises(Conflict):
+        jobs.submit("ana", "other", {}, 1, "key of fault")

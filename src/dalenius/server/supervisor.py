@@ -1,0 +1,133 @@
+"""Worker processes: imported once, forked, watched, and begun again when one dies.
+
+The parent binds the socket and opens nothing else: no ledger, no store, no data, no threads. Each child opens its own. A
+child that is killed is replaced at once; what it was doing is taken over as `runners.py` says.
+"""
+
+import gc
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+import uvicorn
+
+from dalenius.server import logs
+from dalenius.server.config import ServerConfig
+
+_SHUTDOWN_SECONDS = 30
+_SHORT_LIFE = 2.0
+
+
+def serve(config: ServerConfig, host: str, port: int, workers: int) -> int:
+    """Serve until asked to stop; the exit code."""
+    from dalenius.server import app
+
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
+    }
+    if workers == 1:
+        uvicorn.Server(uvicorn.Config(app.create_app(config), **options)).run()
+        return 0
+    app.preload()
+    return _Supervisor(config, options, workers).run()
+
+
+class _Supervisor:
+    """The parent of the workers."""
+
+    def __init__(self, config: ServerConfig, options: dict[str, Any], workers: int) -> None:
+        self._config = config
+        self._options = options
+        self._workers = workers
+        self._born: dict[int, float] = {}
+        self._is_stopping = False
+        self._socket: socket.socket = uvicorn.Config("unused:app", **options).bind_socket()
+
+    def run(self) -> int:
+        """Keep so many workers alive; end them gracefully when asked to."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        gc.freeze()
+        for _ in range(self._workers):
+            self._fork()
+        logs.event("serving", workers=self._workers, parent=os.getpid())
+        while not self._is_stopping:
+            self._replace_dead()
+            time.sleep(0.05)
+        return self._end()
+
+    def _stop(self, *_: object) -> None:
+        self._is_stopping = True
+
+    def _fork(self) -> None:
+        pid = os.fork()
+        if pid == 0:
+            self._work()
+        self._born[pid] = time.monotonic()
+
+    def _work(self) -> None:
+        """The life of a child; never returns."""
+        code = 1
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            from dalenius.server.app import create_app
+
+            server = uvicorn.Server(uvicorn.Config(create_app(self._config), **self._options))
+            server.run(sockets=[self._socket])
+            code = 0
+        except KeyboardInterrupt:
+            code = 0
+        except Exception as error:
+            logs.event("worker failed", 50, kind=type(error).__name__)
+        finally:
+            os._exit(code)
+
+    def _replace_dead(self) -> None:
+        for pid in self._ended():
+            lived = time.monotonic() - self._born.pop(pid)
+            logs.event("worker ended", 40, worker=pid)
+            if lived < _SHORT_LIFE:
+                # One that dies at birth would otherwise be begun again as fast as the machine can.
+                time.sleep(1.0)
+            if not self._is_stopping:
+                self._fork()
+
+    def _ended(self) -> list[int]:
+        ended = []
+        for pid in list(self._born):
+            try:
+                found, _ = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                found = pid
+            if found:
+                ended.append(pid)
+        return ended
+
+    def _end(self) -> int:
+        for pid in self._born:
+            _signal(pid, signal.SIGTERM)
+        until = time.monotonic() + _SHUTDOWN_SECONDS + 10
+        while self._born and time.monotonic() < until:
+            for pid in self._ended():
+                del self._born[pid]
+            time.sleep(0.02)
+        for pid in self._born:
+            _signal(pid, signal.SIGKILL)
+        self._socket.close()
+        return 0 if not self._born else 1
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
