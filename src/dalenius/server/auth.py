@@ -116,6 +116,16 @@ def identify(request: Request) -> tuple[User, str]:
     return ANONYMOUS, ""
 
 
+def is_unmarked(request: Request) -> bool:
+    """Whether nothing in the request could name a user, so that nobody need be looked up."""
+    proxy = request.app.state.services.config.proxy
+    return not (
+        "authorization" in request.headers
+        or SESSION in request.cookies
+        or (proxy is not None and proxy.header in request.headers)
+    )
+
+
 def current_user(request: Request) -> User:
     """The caller, within the rate limit. Cookies (and proxies) change nothing without a form token.
 

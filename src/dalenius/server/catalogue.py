@@ -4,6 +4,7 @@ A look-up costs one read of the ledger's head; only lines that are new since the
 """
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
@@ -24,6 +25,7 @@ class Catalogue:
         self._lock = threading.Lock()
         self._store: Any = None
         self._seq = 0
+        self._looked = float("-inf")
         self._charged: dict[str, ReleaseView] = {}
         self._keys: dict[str, str] = {}
         self._releases: dict[str, ReleaseView] = {}
@@ -44,7 +46,12 @@ class Catalogue:
             except Exception:
                 self._drop()
                 raise
+            self._looked = time.monotonic()
             return self._releases
+
+    def recent(self, seconds: float) -> Mapping[str, ReleaseView] | None:
+        """Releases as of a moment ago, without waiting for anything; None if the last look is older."""
+        return self._releases if time.monotonic() - self._looked < seconds else None
 
     def _drop(self) -> None:
         """Forget a connection that failed; the next look-up opens another."""

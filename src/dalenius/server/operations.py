@@ -186,7 +186,12 @@ class Desk:
         status = Status(served.curator.policy.release)
         with self.outages():
             release = served.curator.release(
-                document, analyst=analyst, approved_by=approved_by, status=status, stage=stage
+                document,
+                analyst=analyst,
+                approved_by=approved_by,
+                is_official=not analyst,
+                status=status,
+                stage=stage,
             )
         return release.provenance.ledger_entry
 

@@ -12,6 +12,7 @@ from dalenius.server.parts import Document, Parts
 from dalenius.server.views import Download, ReleaseView
 
 _CACHED = 256
+_RECENT_SECONDS = 0.05
 _MOST_CACHED_CELLS = 50_000
 _MOST_CACHED_BYTES = 1_000_000
 
@@ -87,6 +88,15 @@ class Reading(Parts):
                 while len(self._files) > _CACHED:
                     self._files.popitem(last=False)
         return known
+
+    def ready_download(self, entry: str, format: str) -> Download | None:
+        """A published document that needs neither ledger nor rendering now; a change of status counts 50 ms later."""
+        views = self.desk.catalogue.recent(_RECENT_SECONDS)
+        view = views.get(entry) if views is not None else None
+        if view is None or view.status != Status.PUBLISHED:
+            return None
+        with self._cache_lock:
+            return self._files.get((entry, f"{format}/{view.status}"))
 
     def anchored(self, user: User, entry: str) -> Release:
         """The release tied to the first publication on the same rows that shares a margin; measured values stay."""

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
-from dalenius.server.auth import CurrentUser, SignedIn
+from dalenius.server.auth import CurrentUser, SignedIn, caller_address, current_user, is_unmarked
 from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate
 from dalenius.server.errors import NotFound
@@ -153,8 +153,8 @@ def releases(
 
 
 @router.get("/releases/{entry}", response_class=Response, responses=document_responses())
-def read(
-    request: Request, entry: EntryName, user: CurrentUser, format: Format = None, view: View = "measured"
+async def read(
+    request: Request, entry: EntryName, format: Format = None, view: View = "measured"
 ) -> Response:
     """A released table by its permanent address, in the format that you accept.
 
@@ -162,6 +162,18 @@ def read(
     """
     services = request.app.state.services
     chosen = choose(request, format)
+    if view == "measured" and is_unmarked(request):
+        ready = services.ready_download(entry, chosen)
+        if ready is not None:
+            limit = services.config.limits.anonymous_per_minute
+            services.limiter.take("anonymous", caller_address(request), limit)
+            return send(request, ready)
+    return await run_in_threadpool(_read, request, entry, chosen, view)
+
+
+def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
+    services = request.app.state.services
+    user = current_user(request)
     if view == "measured":
         return send(request, services.download(user, entry, chosen))
     return send(request, services.download_of(services.anchored(user, entry), chosen, is_public=False))
