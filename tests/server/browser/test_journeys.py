@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from dalenius.server.pages.numbers import amount
+
 pytestmark = pytest.mark.browser
 
 
@@ -108,7 +110,7 @@ def test_analyst_runs_out_and_is_told_what_is_left(visit: Any, site: Any) -> Non
 
     anna.open("/d/commuters/table")
     build(anna, "district", "age")
-    anna.sees(re.compile(rf"You have ρ = {float(left['rho']):.3g} left"))
+    anna.sees(re.compile(rf"You have ρ = {amount(left['rho'])} left"))
     assert not anna.has("#release")
     anna.write("#epsilon", "0.1")
     anna.press("#update")
