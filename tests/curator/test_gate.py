@@ -98,7 +98,7 @@ def test_an_error_below_the_gate_says_one_thing_only() -> None:
         gate.run(
             plan, Watched(source("a1"), [], True), NEIGHBOURS, cost(noisy()), RecordedRandomness(1), entry="e"
         )
-    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
     assert "17" not in str(caught.value) and caught.value.message == AfterCharge("x").message
 
 

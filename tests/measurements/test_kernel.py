@@ -36,6 +36,14 @@ def test_two_changed_cells_compose() -> None:
     assert profile.delta == 1 - (1 - kernel_delta(TRIANGLE, 1, Fraction(1))) ** 2
 
 
+def test_a_smaller_move_that_loses_more_is_not_overlooked() -> None:
+    """Even counts are shown as themselves, odd ones too: moves by two are harmless in this table, moves by one are not."""
+    parity = Kernel("parity", (0, 0, 0, 0), ((9, 0, 1, 0), (0, 9, 0, 1), (9, 0, 1, 0), (0, 9, 0, 1)), 10)
+    table = KernelTable("t", TableQuery(space=SPACE), parity, Fraction(1))
+    two_rows = Neighbours(max_rows=2, unit="person")
+    assert table.profile(two_rows).delta == 1
+
+
 def test_a_row_that_is_not_a_distribution_is_refused() -> None:
     with pytest.raises(DocumentError):
         KernelTable("t", TableQuery(space=SPACE), Kernel("bad", (0,), ((1, 2),), 4), Fraction(1))

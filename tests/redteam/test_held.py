@@ -3,8 +3,9 @@
 Run time: a few seconds. Nothing here is random except the noise, whose values are not tested.
 """
 
-import os
-import time
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise, product
 from pathlib import Path
@@ -14,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.redteam.conftest import Open, ask
+from tests.redteam.conftest import ROWS, VARIABLES, Open, ask
 
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Status
-from dalenius.curator import gate
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import NotAllowed, NotPublic
 from dalenius.spec import load
@@ -116,38 +116,39 @@ def test_one_person_moves_the_table_by_its_sensitivity_through_the_engine(
             )
 
 
-def test_a_slow_process_and_the_one_that_takes_over_answer_the_same(open_curator: Open) -> None:
+SLOW = """
+import json, sys, time
+from dalenius import Curator, Ledger
+from dalenius.curator import gate
+place, number, document, rows, request = sys.argv[1], int(sys.argv[2]), *map(json.loads, sys.argv[3:])
+if number == 0:
+    run = gate.run
+    def slow(*arguments, **keywords):
+        passage = run(*arguments, **keywords)
+        time.sleep(4.0)
+        return passage
+    gate.run = slow
+ledger = Ledger.open(place, lease_seconds=0.3, wait_seconds=30.0)
+curator = Curator.open(document, ledger=ledger, data=rows)
+if number == 1:
+    time.sleep(1.0)
+print(curator.release(request).tables[0].values.tolist())
+"""
+
+
+def test_a_slow_process_and_the_one_that_takes_over_answer_the_same(
+    open_curator: Open, tmp_path: Path
+) -> None:
     """A lease runs out while the first process still measures: both answer what was stored, at one price."""
     open_curator().close()
-    read, write = os.pipe()
-    children = []
-    for number in range(2):
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                curator = open_curator(is_registered=False, lease_seconds=0.3, wait_seconds=10.0)
-                if number == 0:
-
-                    def slow(*args: Any, run: Any = gate.run, **keywords: Any) -> gate.Passage:
-                        passage: gate.Passage = run(*args, **keywords)
-                        time.sleep(1.0)
-                        return passage
-
-                    gate.run = slow
-                else:
-                    time.sleep(0.6)
-                values = curator.release(ask("0.01")).tables[0].values.tolist()
-                os.write(write, f"{values}\n".encode())
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0]
-    os.close(write)
-    with os.fdopen(read) as answers:
-        first, second = answers.read().split("\n")[:2]
-    assert first == second
+    document = {"dataset": {"name": "d", "population": "p"}, "variables": VARIABLES}
+    contents = [json.dumps(c) for c in (document, ROWS, ask("0.01"))]
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "ledger.sqlite")]
+    running = [
+        subprocess.Popen([*command, str(n), *contents], stdout=subprocess.PIPE, text=True) for n in range(2)
+    ]
+    answers = [process.communicate(timeout=120)[0].strip() for process in running]
+    assert answers[0] and answers[0] == answers[1]
     assert open_curator(is_registered=False).ledger.account("p").entries == 1
 
 

@@ -19,6 +19,9 @@ def release(
     policy: PolicyPath = None,
     analyst: Annotated[str, typer.Option(help="Who asks; their quota applies.")] = "",
     approved_by: Annotated[str, typer.Option(help="Second person, where the policy asks for one.")] = "",
+    official: Annotated[
+        bool, typer.Option("--official", help="The custodian's own table, paid from the official share.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
@@ -31,7 +34,9 @@ def release(
     document = load.load_request(request)
     dataset = load.dataset_of(document, request)
     with Curator.open(dataset, ledger=ledger, policy=policy) as curator, stages(quiet=as_json) as stage:
-        result = curator.release(document, analyst=analyst, approved_by=approved_by, stage=stage)
+        result = curator.release(
+            document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
+        )
     if output is not None:
         save(result, output)
     if as_json:

@@ -22,12 +22,14 @@ from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
 from dalenius.curator import gate, properties
+from dalenius.curator.data_dependent import DataDependentPlan
+from dalenius.curator.data_dependent_report import inspect_plan
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.memo import memo_key, plan_digest
-from dalenius.curator.opening import ensure_quota, open_account
+from dalenius.curator.opening import declare_unit, ensure_quota, open_account
 from dalenius.curator.planner import Planner
 from dalenius.engines.duckdb import DuckDBSource
-from dalenius.errors import AfterCharge, DataChanged, DocumentError, NotRegistered
+from dalenius.errors import AfterCharge, DataChanged, DocumentError, NotAllowed, NotRegistered, Unsupported
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
@@ -59,8 +61,12 @@ class Curator:
         self._data = data
         self._rng = rng or SystemRandomness()
         self._source: Source | None = None
-        self._checked: tuple[object, str] | None = None
+        self._checked: tuple[int, ...] | None = None
         self.planner = Planner(domain=self.domain, policy=policy)
+        if policy.population and policy.population != self.domain.population:
+            raise NotAllowed(
+                f"This policy is meant for the population {policy.population!r}, not for {self.domain.population!r}."
+            )
 
     @classmethod
     def open(
@@ -110,7 +116,7 @@ class Curator:
     def domain_digest(self) -> str:
         """Digest of what was declared; where the file lies is not part of it."""
         content = self.document.to_dict()
-        place = ("source", "table", "delimiter", "title")
+        place = ("source", "title")
         return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
 
     def register(self, *, by: str = "custodian") -> Confidential:
@@ -121,6 +127,7 @@ class Curator:
                 "The file holds records that cannot be read as its format says, so that others may be misread with them;"
                 " repair it before you register it."
             )
+        declare_unit(self.ledger, self.domain, by)
         self.ledger.register(
             population=self.domain.population,
             dataset=self.domain.name,
@@ -150,22 +157,29 @@ class Curator:
                 "The declaration changed after it was registered; give it a new version and register that."
             )
         stamp = self._stamp()
-        if self._checked is None or stamp is None or self._checked[0] != stamp:
+        if self._checked is None or stamp is None or self._checked != stamp:
             if self._fingerprint() != registration.fingerprint:
                 raise DataChanged(
                     "The file is not the one that was registered; give it a new version and register that."
                 )
-            self._checked = (stamp, registration.fingerprint)
+            self._checked = stamp
         return registration.fingerprint
 
-    def _stamp(self) -> object:
+    def _is_unchanged(self, fingerprint: str) -> bool:
+        """Whether what was read is what was registered: by the file's stamp, or by hashing again without one."""
+        if self._checked is not None:
+            return self._stamp() == self._checked
+        return self._fingerprint() == fingerprint
+
+    def _stamp(self) -> tuple[int, ...] | None:
+        """Place, size and time of the one file behind the data; None where there is no such file to watch."""
         if self._data is not None:
-            return id(self._data)
+            return None
         try:
             stat = (self.document.base / self.document.dataset.source).stat()
         except OSError:
             return None
-        return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        return (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_ctime_ns)
 
     # -- requests ----------------------------------------------------------------------------------------------
 
@@ -183,19 +197,25 @@ class Curator:
         *,
         analyst: str = "",
         approved_by: str = "",
-        status: Status = Status.PUBLISHED,
+        is_official: bool = False,
+        status: Status | None = None,
         stage: Stage = lambda _: None,
     ) -> Release:
-        """Charge, measure, store; answer what is read back. An identical request is free for ever."""
+        """Charge, measure, store; answer what is read back. An identical request is free for ever.
+
+        An official table is the custodian's own: it is paid from the share kept back for official tables and from no
+        analyst's quota. `status` is the policy's unless given.
+        """
         document = self.request(request)
         stage("planning")
         plan = self.planner.plan(document)
         form = canonical(document, self.domain)
         fingerprint = self._registered_fingerprint()
-        fixed = plan_digest(plan)
+        fixed = plan_digest(plan, self.policy)
         key = memo_key(form.digest, self.domain_digest, fingerprint, fixed)
         stage("charging the ledger")
-        ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
+        if not is_official:
+            ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
         reservation = self.ledger.reserve(
             Charge(
                 population=self.domain.population,
@@ -215,17 +235,27 @@ class Curator:
                 is_tainted=self._rng.is_tainted,
                 is_public_data=self.domain.is_public,
                 approved_by=approved_by,
+                is_official=is_official,
             )
         )
-        if reservation.stored is None:
-            release = self._measure(plan, reservation, form, stage)
-            stage("storing")
-            stored = self.ledger.commit(
-                reservation, to_json(release.with_(status=status)), status=str(status)
-            )
-        else:
-            stored = reservation.stored
+        stored = reservation.stored
+        if stored is None:
+            first = Status(status or self.policy.release)
+            stored = self._complete(plan, replace(reservation, fingerprint=fingerprint), form, first, stage)
         return self._read(stored)
+
+    def _complete(
+        self, plan: TablePlan, reservation: Reservation, form: Canonical, status: Status, stage: Stage
+    ) -> StoredRelease:
+        """Measure and store; an answer that could not be stored leaves no trace, not even in a traceback."""
+        try:
+            document = to_json(self._measure(plan, reservation, form, stage).with_(status=status))
+            stage("storing")
+            return self.ledger.commit(reservation, document, status=str(status))
+        except Exception:
+            # The exception's frames hold an answer that nobody may read; it is dropped with them.
+            document = b""
+        raise AfterCharge(reservation.entry)
 
     def _measure(
         self,
@@ -234,7 +264,6 @@ class Curator:
         form: Canonical,
         stage: Stage,
     ) -> Release:
-        stamp = self._stamp()
         neighbours: Neighbours = getattr(plan, "neighbours", self.domain.neighbours)
         passage = gate.run(
             plan,
@@ -245,7 +274,7 @@ class Curator:
             entry=reservation.entry,
             stage=stage,
         )
-        if self._stamp() != stamp:
+        if not self._is_unchanged(reservation.fingerprint):
             # The file moved under the measurement: what was read is not what was registered.
             raise AfterCharge(reservation.entry)
         definition = self.planner.definition(plan.budget)
@@ -297,3 +326,21 @@ class Curator:
             " · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)
         }
         return Confidential(f"Exact counts of {self.domain.name} {self.domain.version}", table)
+
+    def inspect_plan(
+        self, request: RequestLike, *, record: int | None = None, by: str = "custodian"
+    ) -> Confidential:
+        """What a data-dependent plan would do to these data: scales, expected losses, claims, the true loss.
+
+        For the custodian's eyes. Choosing an option after such a look is outside every guarantee.
+        """
+        plan = self.plan(request)
+        if not isinstance(plan, DataDependentPlan):
+            raise Unsupported(
+                "Only plans whose noise depends on the data have more to show than their preview."
+            )
+        self._registered_fingerprint()
+        note = {"population": self.domain.population, "plan": plan_digest(plan, self.policy)}
+        self.ledger.note("inspection", note, by=by)
+        report = inspect_plan(plan, self.source, record)
+        return Confidential(f"What {plan.definition} would do to {self.domain.name}", report)

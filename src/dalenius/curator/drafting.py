@@ -10,7 +10,17 @@ from pathlib import Path
 
 from dalenius.errors import RequestError
 
-_NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_NUMERIC = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+)
 _REAL = ("FLOAT", "DOUBLE", "DECIMAL")
 _MOST_CATEGORIES = 60
 
@@ -20,15 +30,21 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
     import duckdb
 
     path = Path(data)
-    reader = {".csv": "read_csv", ".tsv": "read_csv", ".gz": "read_csv", ".parquet": "read_parquet"}.get(path.suffix)
+    reader = {".csv": "read_csv", ".tsv": "read_csv", ".gz": "read_csv", ".parquet": "read_parquet"}.get(
+        path.suffix
+    )
     if reader is None or not path.is_file():
-        raise RequestError(f"describe reads a .csv or .parquet file; received {path.name!r}.", received=path.name)
+        raise RequestError(
+            f"describe reads a .csv or .parquet file; received {path.name!r}.", received=path.name
+        )
     connection = duckdb.connect(":memory:")
     relation = f"{reader}({_quote(str(path))})"
     try:
         columns = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     except duckdb.Error:
-        raise RequestError(f"{path.name!r} could not be read as {path.suffix[1:]}.", received=path.name) from None
+        raise RequestError(
+            f"{path.name!r} could not be read as {path.suffix[1:]}.", received=path.name
+        ) from None
     stem = path.name.split(".")[0]
     lines = [
         "[dataset]",
@@ -50,8 +66,12 @@ def _declare(connection: object, relation: str, name: str, kind: str, *, from_da
     is_number = kind.startswith(_NUMERIC + _REAL)
     if not from_data:
         if is_number:
-            return ["bounds = [0, 0]            # declare what the variable may hold", "step = 1", "confirmed = false"]
-        return ["categories = [\"?\"]         # declare every category", "confirmed = false"]
+            return [
+                "bounds = [0, 0]            # declare what the variable may hold",
+                "step = 1",
+                "confirmed = false",
+            ]
+        return ['categories = ["?"]         # declare every category', "confirmed = false"]
     column = '"' + name.replace('"', '""') + '"'
     execute = connection.execute  # type: ignore[attr-defined]
     distinct = execute(
@@ -62,7 +82,7 @@ def _declare(connection: object, relation: str, name: str, kind: str, *, from_da
     if len(distinct) <= _MOST_CATEGORIES:
         return [f"categories = {json.dumps([v for (v,) in distinct], ensure_ascii=False)}", note]
     if not is_number:
-        return ["categories = [\"?\"]         # too many values to draft", note]
+        return ['categories = ["?"]         # too many values to draft', note]
     low, high = execute(f"SELECT floor(min({column})), ceil(max({column})) FROM {relation}").fetchone()
     return [f"bounds = [{int(low)}, {int(high)}]", "step = 1", note]
 

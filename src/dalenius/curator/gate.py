@@ -48,8 +48,9 @@ def run(
     try:
         return _drive(plan, source, neighbours, reserved, rng, stage)
     except Exception:
-        # The cause may name values: it is dropped on purpose, with its traceback.
-        raise AfterCharge(entry) from None
+        pass
+    # Raised outside the handler, so that nothing of the cause hangs on it.
+    raise AfterCharge(entry)
 
 
 def _drive(

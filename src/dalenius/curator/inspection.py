@@ -33,7 +33,9 @@ class Confidential:
         return "\n".join(lines)
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise NotPublic("A confidential result cannot be saved, sent or serialised; ask for a release instead.")
+        raise NotPublic(
+            "A confidential result cannot be saved, sent or serialised; ask for a release instead."
+        )
 
     __getstate__ = _refuse
     __reduce__ = _refuse

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.plan import TablePlan
+from dalenius.spec.policy import PolicyDocument
 
 
-def plan_digest(plan: TablePlan) -> str:
-    """Digest of what the plan will do: the law and place of every measurement."""
+def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
+    """Digest of what the plan will do: the law of every measurement, and the policy's rules that shape the answer."""
+    rules = policy.to_dict()
     return _digest(
         {
             "definition": plan.definition,
@@ -23,6 +25,7 @@ def plan_digest(plan: TablePlan) -> str:
             "mechanism": plan.mechanism,
             "measurements": [{"name": m.name, "law": m.law.to_dict()} for m in plan.measurements],
             "law": plan.law.to_dict(),
+            "rules": {name: rules[name] for name in ("table", "floors") if name in rules},
         }
     )
 

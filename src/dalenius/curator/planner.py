@@ -15,6 +15,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.domain import Domain
+from dalenius.core.evidence import Evidence
 from dalenius.core.law import Additive
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
@@ -25,9 +26,10 @@ from dalenius.curator.data_dependent import is_data_dependent, plan_data_depende
 from dalenius.curator.learned_bounds import plan_learned_bounds
 from dalenius.curator.magnitudes import Choose, plan_mean, plan_total
 from dalenius.curator.medians import plan_median
+from dalenius.curator.order_statistics import asks_for_order_statistic, plan_order_statistic
 from dalenius.curator.strategies import plan_margins
 from dalenius.curator.weighted import plan_weighted
-from dalenius.errors import NotAllowed, TooLarge, Unconfirmed, UnknownName, Unsupported
+from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.spec.canonical import canonical
 from dalenius.spec.policy import PolicyDocument
@@ -36,6 +38,8 @@ from dalenius.statistics.count import Count
 
 # What a policy acknowledges to say that survey weights were fixed without looking at the sample.
 FIXED_WEIGHTS = "fixed_weights"
+# What [privacy] options may say, by measure.
+OPTIONS = {"median": ("q",), "total": ("learn_bounds",)}
 # Members that the planner weighs against each other when a request names none.
 CANDIDATES = ("discrete_laplace", "discrete_gaussian", "truncated_laplace")
 
@@ -49,12 +53,21 @@ class Planner:
 
     def plan(self, request: RequestDocument) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
-        budget = request.budget()
-        if is_data_dependent(budget.definition):
+        if is_data_dependent(request.privacy.definition):
             self._check(request)
             return plan_data_dependent(self.domain, request, self.policy)
+        plan = self._planned(request)
+        self._admit(plan.mechanism, plan.evidence)
+        return plan
+
+    def _planned(self, request: RequestDocument) -> TablePlan:
+        budget = request.budget()
         definition = self.definition(budget)
+        _check_amounts(budget, definition)
         query = self._check(request)
+        if asks_for_order_statistic(request):
+            return plan_order_statistic(self.domain, request, query.where, budget, definition)
+        _check_options(request)
         if request.table.of is not None:
             return self._magnitude(request, query, budget, definition)
         margins = request.margins(self.domain)
@@ -83,7 +96,7 @@ class Planner:
                 weights=[float(w) for w in request.table.weights] or None,
                 objective="maximum" if request.table.objective == "maximum" else "weighted",
                 strategy=request.privacy.strategy,
-                mechanism=request.privacy.mechanism,
+                mechanism=request.privacy.mechanism or self._only_mechanism(),
             )
         return self._table(request, query, budget, definition)
 
@@ -188,10 +201,11 @@ class Planner:
             if named not in registry.names("mechanisms"):
                 raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
             mechanism = self._calibrated(named, sensitivity, budget, definition)
-            self._admit(mechanism)
+            self._admit(mechanism.name, mechanism.evidence)
             return mechanism
         best: Mechanism | None = None
-        for name in CANDIDATES:
+        allowed = self.policy.allow.mechanisms
+        for name in CANDIDATES if allowed is None else allowed:
             try:
                 candidate = self._calibrated(name, sensitivity, budget, definition)
             except Unsupported:
@@ -208,12 +222,38 @@ class Planner:
         family = registry.get("mechanisms", name)
         return calibrate(family, sensitivity, self.domain.neighbours.relation, definition, budget)
 
-    def _admit(self, mechanism: Mechanism) -> None:
-        if not self.policy.allows_mechanism(mechanism.name, mechanism.evidence):
+    def _admit(self, mechanism: str, evidence: Evidence) -> None:
+        """Refuse noise that the policy does not open, whichever way it was chosen."""
+        is_listed = mechanism in registry.names("mechanisms")
+        if not self.policy.allows_mechanism(mechanism, evidence) and (is_listed or not evidence.is_strong):
             raise NotAllowed(
-                f"The policy does not open the mechanism {mechanism.name!r} (evidence: {mechanism.evidence.level}).",
-                mechanism=mechanism.name,
+                f"The policy does not open the mechanism {mechanism!r} (evidence: {evidence.level}).",
+                mechanism=mechanism,
             )
+
+    def _only_mechanism(self) -> str | None:
+        """The one mechanism that the policy allows for margins, if it allows a single one."""
+        allowed = self.policy.allow.mechanisms
+        return allowed[0] if allowed is not None and len(allowed) == 1 else None
+
+
+def _check_amounts(budget: Budget, definition: Definition) -> None:
+    """An amount that the definition does not read would be spent on nothing; it is refused."""
+    optional = ("delta",) if definition.name == "zero_concentrated" else ()
+    for name in ("epsilon", "delta", "rho"):
+        if getattr(budget, name) is not None and name not in (*definition.amounts, *optional):
+            raise ParameterError(
+                f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
+                name=name,
+            )
+
+
+def _check_options(request: RequestDocument) -> None:
+    """Options are few and belong to a measure; an unknown one is refused."""
+    known = OPTIONS.get(request.table.measure, ())
+    for name in request.privacy.options:
+        if name not in known:
+            raise UnknownName.among(f"option of {request.table.measure!r}", name, known)
 
 
 def show_blocks(blocks: Sequence[Block]) -> tuple[Table, ...]:

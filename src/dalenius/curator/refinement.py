@@ -35,7 +35,9 @@ class RefinementPlan:
 
     def __post_init__(self) -> None:
         if self.threshold < 1:
-            raise ParameterError(f"threshold must be at least 1; received {self.threshold}.", name="threshold")
+            raise ParameterError(
+                f"threshold must be at least 1; received {self.threshold}.", name="threshold"
+            )
 
     @property
     def _coarse(self) -> Noisy:
@@ -76,5 +78,7 @@ class RefinementPlan:
 def shares(epsilon: Fraction, coarse_share: Fraction) -> tuple[Fraction, Fraction]:
     """Split a pure budget between the two steps."""
     if not 0 < coarse_share < 1:
-        raise ParameterError(f"the share of the coarse step must lie between 0 and 1; received {coarse_share}.")
+        raise ParameterError(
+            f"the share of the coarse step must lie between 0 and 1; received {coarse_share}."
+        )
     return epsilon * coarse_share, epsilon * (1 - coarse_share)

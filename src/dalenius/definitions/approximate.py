@@ -74,8 +74,8 @@ class Approximate:
             raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
         epsilon, delta = plain(budget.epsilon), plain(budget.delta)
         return (
-            f"Except with probability {delta}, the odds of anything about one unit change by at most a factor of exp({epsilon}) "
-            f"because of that unit's data (approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
+            f"Because of one unit's data the probability of any outcome changes by at most a factor of exp({epsilon}), plus {delta} "
+            f"(approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
         )
 
 

@@ -59,9 +59,10 @@ class ZeroConcentrated:
             raise ParameterError("The definition 'zero_concentrated' needs rho.", name="rho")
         rho = plain(budget.rho)
         epsilon = float(conversions.rho_to_epsilon(budget.rho, Fraction(1, 10**6)))
-        failing = f", except with probability {plain(budget.delta)}" if budget.delta else ""
+        failing = f", but for a part of probability {plain(budget.delta)}" if budget.delta else ""
+        added = f"one in a million and {plain(budget.delta)}" if budget.delta else "one in a million"
         return (
             f"The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1{failing} "
-            f"(zero-concentrated differential privacy, rho = {rho}); for example, the odds of anything about one unit change by at "
-            f"most a factor of exp({epsilon:.3f}), except with probability one in a million."
+            f"(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the probability of any outcome "
+            f"changes by at most a factor of exp({epsilon:.3f}), plus {added}, because of one unit's data."
         )

@@ -37,6 +37,31 @@ class Relation:
                 total += sum(1 for record in csv.reader(stream, delimiter=self.delimiter) if record) - 1
         return total
 
+    def has_one_line_a_record(self) -> bool:
+        """Whether every record of the CSV files is one line, and all lines end alike; True for other data."""
+        for path in self.files if self.is_csv else ():
+            ends = set()
+            with path.open("rb") as raw:
+                while chunk := raw.read(1 << 22):
+                    ends |= {"crlf"} if b"\r\n" in chunk else set()
+                    bare = chunk.replace(b"\r\n", b"")
+                    ends |= ({"lf"} if b"\n" in bare else set()) | ({"cr"} if b"\r" in bare else set())
+            if len(ends) > 1 and not _is_cut_crlf(path):
+                return False
+            with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+                reader = csv.reader(stream, delimiter=self.delimiter)
+                records = sum(1 for _ in reader)
+                if reader.line_num != records:
+                    return False
+        return True
+
+
+def _is_cut_crlf(path: Path) -> bool:
+    """Whether a file looked mixed only because a chunk ended between the two characters of a line end."""
+    content = path.read_bytes()
+    rest = content.replace(b"\r\n", b"")
+    return b"\n" not in rest and b"\r" not in rest
+
 
 def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> Relation:
     """Make data known to a connection. Files are told apart by their suffix; anything else is read as CSV."""
@@ -63,7 +88,7 @@ def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
     """Every column is text and nothing is sniffed: a type guess would let one row change how all others are read."""
     headers = []
     for path in files:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
             headers.append(next(csv.reader(stream, delimiter=delimiter), []))
     header = headers[0]
     if not header or len({name.lower() for name in header}) != len(header):

@@ -9,6 +9,7 @@ memory as codes. Nothing is spilled to disk.
 import csv
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
@@ -44,6 +45,7 @@ __all__ = ["DuckDBSource"]
 GROUPED_CELLS = 20_000
 BATCH_ROWS = 1 << 20
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
+_COMMON = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM")
 _NESTED = ("STRUCT", "MAP", "UNION", "[", "VARIANT", "GEOMETRY")
 _PLAIN_NUMBER = r"[+-]?[0-9]+(\.[0-9]*)?"
 
@@ -71,6 +73,7 @@ class DuckDBSource:
             ) from None
         self._types = {str(row[0]): str(row[1]) for row in described}
         self._check_columns()
+        self._read_rare_types_as_text()
         self._held: Mapping[str, IntArray] | None = None
         self._over = self._without = 0
 
@@ -139,16 +142,17 @@ class DuckDBSource:
 
     def judge(self) -> Mapping[str, Any]:
         """Counts of odd values, for the custodian; reads every declared column once."""
-        total = int(self._sql(f"SELECT count(*) FROM {self._relation.sql}").fetchall()[0][0])
+        self._check_records()
+        total = sum(
+            int(batch.column("n").to_pylist()[0])
+            for batch in self._stream(f"SELECT count(*) AS n FROM {self._relation.sql}")
+        )
         variables = {name: self._notes(variable) for name, variable in self.domain.variables.items()}
         zeros = sum(self._zero_rows(batch) for batch in self._batches(self._zero_variables()))
         kept = total
         if self.domain.unit_id is not None:
             kept = len(next(iter(self._bounded().values())))
-        try:
-            records = self._relation.records()
-        except csv.Error:
-            raise DocumentError("A field of the CSV file is longer than can be a value.") from None
+        records = self._relation.records()
         return {
             "rows": total,
             "rows_skipped": 0 if records is None else max(0, records - total),
@@ -158,6 +162,19 @@ class DuckDBSource:
             "rows_in_structural_zeros": zeros,
             "variables": variables,
         }
+
+    def _check_records(self) -> None:
+        """A CSV file in which one record could hide others is refused, once, at registration."""
+        try:
+            is_plain = self._relation.has_one_line_a_record()
+        except csv.Error:
+            raise DocumentError("A field of the CSV file is longer than can be a value.") from None
+        if not is_plain:
+            raise DocumentError(
+                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation mark that is"
+                " never closed would hide every row after it, so such files are refused: write the data as Parquet, or"
+                " without line ends inside fields."
+            )
 
     def _columns(self) -> list[str]:
         names = [variable.source_column for variable in self.domain.variables.values()]
@@ -170,6 +187,16 @@ class DuckDBSource:
                 raise UnknownName.among("column", name, self._types)
             if any(mark in self._types[name].upper().split("(")[0] for mark in _NESTED):
                 raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+
+    def _read_rare_types_as_text(self) -> None:
+        """Dates, very wide integers and the like: some of their values have no counterpart outside the database."""
+        rare = [n for n in self._columns() if not self._types[n].upper().startswith(_COMMON)]
+        if not rare:
+            return
+        casts = ", ".join(f"CAST({name_of(n)} AS VARCHAR) AS {name_of(n)}" for n in rare)
+        sql = f"(SELECT * REPLACE ({casts}) FROM {self._relation.sql})"
+        self._relation = replace(self._relation, sql=sql)
+        self._types |= dict.fromkeys(rare, "VARCHAR")
 
     def _sql(self, statement: str) -> Any:
         import duckdb

@@ -137,4 +137,15 @@ class Writer:
         for job in batch:
             job.answer = (job.answer, draft.tip)
         if draft.lines:
+            self._anchor(batch, draft)
+
+    def _anchor(self, batch: tuple[Job, ...], draft: Draft) -> None:
+        """The lines are on disk: whatever fails from here on is told, and nothing is written again."""
+        try:
             self._settled(draft)
+        except Exception:
+            for job in batch:
+                if job.error is None:
+                    job.error = InternalError(
+                        "The ledger was written, but its anchor was not; make room for the anchor file and run verify."
+                    )

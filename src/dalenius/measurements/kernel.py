@@ -39,7 +39,9 @@ class KernelTable:
     query: TableQuery
     kernel: Kernel
     epsilon: Fraction
-    evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("exact hockey-stick over all rows",))
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.ENUMERATED, references=("exact hockey-stick over all rows",)
+    )
 
     def __post_init__(self) -> None:
         for a, row in enumerate(self.kernel.rows):
@@ -60,7 +62,9 @@ class KernelTable:
         """The worst pattern of change: epsilons add; deltas compose as events that one cell gives the count away."""
         sensitivity = Count(self.query).sensitivity(neighbours)
         epsilon, delta = worst_pattern(self.kernel, sensitivity, self.epsilon)
-        return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, delta=delta, evidence=self.evidence)
+        return PrivacyProfile(
+            relation=neighbours.relation, epsilon=epsilon, delta=delta, evidence=self.evidence
+        )
 
     def draw(self, rng: RandomSource) -> list[int]:
         """A uniform integer below the common denominator for every cell."""
@@ -89,13 +93,16 @@ class KernelTable:
 def worst_pattern(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """(epsilon, delta) of the whole table, given a pure part `epsilon` for a cell that moves by one."""
     if sensitivity.patterns is None:
-        raise Unsupported("A perturbation table is priced from patterns of change; lower max_rows to 12 or less.")
+        raise Unsupported(
+            "A perturbation table is priced from patterns of change; lower max_rows to 12 or less."
+        )
     worst = (Fraction(0), Fraction(0))
     for pattern in sensitivity.patterns:
         pure, keep = Fraction(0), Fraction(1)
         for size in pattern:
             pure += epsilon * size
-            keep *= 1 - kernel_delta(kernel, size, epsilon * size)
+            # A cell may also move by less than the extreme, which can lose more where the table is not monotone.
+            keep *= 1 - max(kernel_delta(kernel, s, epsilon * size) for s in range(1, size + 1))
         worst = (max(worst[0], pure), max(worst[1], 1 - keep))
     return worst
 

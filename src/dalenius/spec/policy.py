@@ -31,17 +31,15 @@ class BudgetPart(Part):
 
     rho: Exact = exact(2)
     delta: Exact = exact("1e-6")
-    epsilon: Exact | None = Field(default=None, description="Further cap on the sum of pure epsilons.")
-    waves: Whole | None = Field(default=None, ge=1, description="Equal shares for so many waves of a series.")
 
     @model_validator(mode="after")
     def _is_sensible(self) -> Self:
-        _check_amounts(rho=self.rho, delta=self.delta, epsilon=self.epsilon)
+        _check_amounts(rho=self.rho, delta=self.delta)
         return self
 
     def limit(self, relation: Relation) -> Cost:
         """The cap as the ledger's master account takes it."""
-        return Cost(relation=relation, rho=self.rho, delta=self.delta, epsilon=self.epsilon)
+        return Cost(relation=relation, rho=self.rho, delta=self.delta)
 
 
 class QuotaPart(Part):
@@ -51,12 +49,19 @@ class QuotaPart(Part):
 
     rho: Exact
     delta: Exact | None = None
-    epsilon: Exact | None = None
 
     @model_validator(mode="after")
     def _is_sensible(self) -> Self:
-        _check_amounts(rho=self.rho, delta=self.delta, epsilon=self.epsilon)
+        _check_amounts(rho=self.rho, delta=self.delta)
         return self
+
+
+class WavePart(QuotaPart):
+    """[[waves]]: what one version of a series may spend; versions that are not listed are refused."""
+
+    section: ClassVar[str] = "[[waves]]"
+
+    version: Name
 
 
 class AllowPart(Part):
@@ -66,7 +71,6 @@ class AllowPart(Part):
 
     definitions: tuple[Name, ...] | None = None
     mechanisms: tuple[Name, ...] | None = None
-    measurements: tuple[Name, ...] | None = None
     evidence: tuple[Level, ...] = STRONG
     acknowledge: tuple[Name, ...] = Field(
         default=(),
@@ -109,6 +113,9 @@ class PolicyDocument(Document):
     budget: BudgetPart = BudgetPart()
     analysts: dict[Name, QuotaPart] = Field(default_factory=dict)
     default_quota: QuotaPart | None = Field(default=None, description="For analysts who are not named.")
+    waves: tuple[WavePart, ...] = Field(
+        default=(), description="A schedule that spreads the budget over versions."
+    )
     official_share: Exact = Field(
         default=exact(0), description="Share of the budget kept for official tables."
     )
