@@ -88,7 +88,7 @@ def chunk(name: str, size: int, seed: str, server: Any, folder: Path) -> dict[st
     elif name.startswith("kill_clients"):
         config |= {"job": "kill", "workers": 4, "rounds": size, "busy": 2}
     else:
-        config |= {"job": "load", "workers": 8, "requests": 250 * size, "lease": 600}
+        config |= {"job": "load", "workers": 8, "requests": 100 * size, "lease": 600}
     process = subprocess.Popen(
         [sys.executable, str(TESTS / "load.py"), json.dumps(config)],
         stdout=subprocess.PIPE,
