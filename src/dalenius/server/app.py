@@ -3,6 +3,7 @@
 `create_app(config)` makes one for a worker process; `from_environment` is what another process manager would import.
 """
 
+import importlib
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -95,7 +96,7 @@ def _errors(app: FastAPI) -> None:
         return Response(encode(refusal), refusal.http_status, None, "application/json")
 
 
-def preload() -> None:
+def preload(*, with_pages: bool) -> None:
     """Import what every worker needs, before they are forked."""
     from dalenius.core import registry
     from dalenius.server import downloads
@@ -104,6 +105,8 @@ def preload() -> None:
     _ = (api, custody, operation, px, downloads.formats())
     for package in ("mechanisms", "definitions"):
         registry.every(package)
+    if with_pages:
+        importlib.import_module("dalenius.server.pages")
 
 
 def from_environment() -> FastAPI:

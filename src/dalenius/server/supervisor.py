@@ -13,6 +13,7 @@ from typing import Any
 
 import uvicorn
 
+from dalenius.errors import Conflict
 from dalenius.server import logs
 from dalenius.server.config import ServerConfig
 
@@ -36,7 +37,7 @@ def serve(config: ServerConfig, host: str, port: int, workers: int) -> int:
     if workers == 1:
         uvicorn.Server(uvicorn.Config(app.create_app(config), **options)).run()
         return 0
-    app.preload()
+    app.preload(with_pages=config.pages)
     return _Supervisor(config, options, workers).run()
 
 
@@ -49,7 +50,7 @@ class _Supervisor:
         self._workers = workers
         self._born: dict[int, float] = {}
         self._is_stopping = False
-        self._socket: socket.socket = uvicorn.Config("unused:app", **options).bind_socket()
+        self._socket = _bound(options["host"], options["port"])
 
     def run(self) -> int:
         """Keep so many workers alive; end them gracefully when asked to."""
@@ -124,6 +125,24 @@ class _Supervisor:
             _signal(pid, signal.SIGKILL)
         self._socket.close()
         return 0 if not self._born else 1
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A bound socket that says it is TCP.
+
+    The event loop switches Nagle's algorithm off only for sockets that name their protocol; with it on, each answer would
+    wait some 40 ms for the client's delayed acknowledgement.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        raise Conflict(f"The server cannot listen on {host} port {port}: {error.strerror}.") from None
+    bound.set_inheritable(True)
+    return bound
 
 
 def _signal(pid: int, number: int) -> None:

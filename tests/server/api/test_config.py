@@ -1,5 +1,6 @@
 """The configuration file and the verb that serves it: mistakes are refused in one line, keys are made once."""
 
+import socket
 import stat
 from pathlib import Path
 
@@ -8,11 +9,12 @@ from tests.server.api.conftest import write_site
 from typer.testing import CliRunner
 
 from dalenius.cli.main import app
-from dalenius.errors import DocumentError
+from dalenius.errors import Conflict, DocumentError
 from dalenius.server.accounts import Accounts, Role
 from dalenius.server.config import ServerConfig
 from dalenius.server.demonstration import prepare
 from dalenius.server.store import Store
+from dalenius.server.supervisor import _bound
 
 EXAMPLE = Path(__file__).parents[3] / "deploy" / "server.example.toml"
 
@@ -80,3 +82,15 @@ def test_the_demo_makes_its_site_once_and_renews_its_passwords(tmp_path: Path) -
     assert accounts.verify("analyst", people["analyst"][1]) is None
     assert accounts.verify("analyst", renewed["analyst"][1]) is not None
     store.close()
+
+
+def test_the_shared_socket_is_tcp_so_that_answers_do_not_wait_for_acknowledgements() -> None:
+    bound = _bound("127.0.0.1", 0)
+    try:
+        assert bound.proto == socket.IPPROTO_TCP
+        assert bound.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        bound.listen()
+        with pytest.raises(Conflict):
+            _bound(*bound.getsockname())
+    finally:
+        bound.close()
