@@ -52,8 +52,8 @@ def demo(
     terminal.print("Try next:")
     for command in (
         f"dalenius plan {request}",
-        f"dalenius release {request} --ledger {ledger} -o {out}    [dim]# the same request: free, the same bytes[/]",
-        f"dalenius infer independence {out} -a branch -a gender",
+        f"dalenius release {request} --ledger {ledger} --policy {directory / 'policy.toml'} -o {out}",
+        f"dalenius infer interval {out} --confidence 0.99",
         f"dalenius ledger show --ledger {ledger}",
         "make serve    [dim]# the table builder in the browser[/]",
     ):

@@ -29,20 +29,18 @@ def print_statement(statement: "Statement", reading: "Reading | None", last: int
         f"[bold]Statement of {escape(statement.population)}[/]{escape(who)}   [dim]{statement.relation}[/]"
     )
     grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for column in ("when", "who", "what", "definition", "status"):
-        grid.add_column(column, no_wrap=column == "when", overflow="fold")
+    grid.add_column("when", no_wrap=True)
+    grid.add_column("what, by whom, under which definition")
     for column in ("rho", "delta", "left (rho)"):
         grid.add_column(column, justify="right", no_wrap=True)
     lines = statement.lines[-last:] if last else statement.lines
     for line in lines:
         sign = "+" if line.kind == "grant" else ""
         page = " *" if line.page != "master" else ""
+        about = ", ".join(part for part in (line.by, line.definition, line.status or line.kind) if part)
         grid.add_row(
             line.at[:10],
-            escape(line.by),
-            escape(line.what) + page,
-            line.definition,
-            line.status or line.kind,
+            f"{escape(line.what)}{page}\n[dim]{escape(about)}[/]",
             sign + _short(line.rho),
             _short(line.delta),
             _short(line.left_rho),

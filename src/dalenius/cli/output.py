@@ -4,11 +4,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalenius.errors import DaleniusError
+from dalenius.errors import DaleniusError, NotRegistered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,17 @@ def complain(error: DaleniusError, *, as_json: bool) -> None:
         from rich.markup import escape
 
         console(is_error=True).print(f"[bold red]{error.code}[/]: {escape(error.message)}")
+
+
+def existing_ledger(given: str | None, dataset: Path) -> str:
+    """The ledger that a release is charged to; only `register` makes one, so a mistyped name is refused."""
+    location = given or str(dataset.parent / "dalenius.sqlite")
+    if "://" not in location and not Path(location).is_file():
+        raise NotRegistered(
+            f"There is no ledger at {location!r}; `dalenius register` makes one, --ledger names another.",
+            received=location,
+        )
+    return location
 
 
 def emit(document: Mapping[str, Any]) -> None:

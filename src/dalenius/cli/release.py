@@ -25,7 +25,7 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
-    from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.cli.output import console, emit, existing_ledger, print_release, stages
     from dalenius.curator.curator import Curator
     from dalenius.publish.to_json import to_document
     from dalenius.spec import load
@@ -33,7 +33,8 @@ def release(
 
     document = load.load_request(request)
     dataset = load.dataset_of(document, request)
-    with Curator.open(dataset, ledger=ledger, policy=policy) as curator, stages(quiet=as_json) as stage:
+    book = existing_ledger(ledger, dataset)
+    with Curator.open(dataset, ledger=book, policy=policy) as curator, stages(quiet=as_json) as stage:
         result = curator.release(
             document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
         )

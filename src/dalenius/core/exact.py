@@ -6,7 +6,7 @@ Every number that bounds privacy, and every entry of a sampler's table, passes t
 
 from fractions import Fraction
 from functools import lru_cache
-from math import inf, isfinite, isqrt, nextafter
+from math import inf, isfinite, isqrt, log, nextafter
 
 from dalenius.errors import ParameterError
 
@@ -107,16 +107,16 @@ def log_lower(y: Fraction, bits: int = 64) -> Fraction:
 def _log_bound(y: Fraction, bits: int, *, upper: bool) -> Fraction:
     if y <= 0:
         raise ParameterError("a logarithm needs a positive number")
-    low = high = Fraction(0)
-    step = Fraction(1)
-    while exp_lower(high) < y:
-        high += step
-        step *= 2
-    step = Fraction(1)
-    while exp_upper(low) > y:
-        low -= step
-        step *= 2
     work = bits + 32 + 2 * max(y.numerator.bit_length(), y.denominator.bit_length())
+    # A float says where to look; enclosures decide whether it is right.
+    near = Fraction(log(y.numerator) - log(y.denominator)).limit_denominator(1 << 40)
+    step = Fraction(1, 1 << 36)
+    low, high = near - step, near + step
+    while exp_lower(high, work) < y:
+        high, step = high + step, 2 * step
+    step = Fraction(1, 1 << 36)
+    while exp_upper(low, work) > y:
+        low, step = low - step, 2 * step
     width = Fraction(1, 1 << bits)
     while high - low > width:
         middle = (low + high) / 2

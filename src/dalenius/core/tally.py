@@ -79,7 +79,7 @@ def axis_positions(axis: Axis, codes: IntArray) -> IntArray:
 def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np.bool_]:
     """Which coded rows pass a filter."""
     if variable.is_numeric:
-        mask = codes != DROPPED_NUMBER
+        mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
         if condition.low is not None:
             mask &= codes >= condition.low
         if condition.high is not None:

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -255,6 +256,9 @@ class Curator:
         except Exception:
             # The exception's frames hold an answer that nobody may read; it is dropped with them.
             document = b""
+        # Nothing left the process, so whoever asks again may complete the charge.
+        with suppress(Exception):
+            self.ledger.abandon(reservation)
         raise AfterCharge(reservation.entry)
 
     def _measure(

@@ -33,7 +33,9 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
     reader = {".csv": "read_csv", ".tsv": "read_csv", ".gz": "read_csv", ".parquet": "read_parquet"}.get(
         path.suffix
     )
-    if reader is None or not path.is_file():
+    if not path.is_file():
+        raise RequestError(f"There is no file {str(data)!r}.", received=str(data))
+    if reader is None:
         raise RequestError(
             f"describe reads a .csv or .parquet file; received {path.name!r}.", received=path.name
         )
