@@ -5,7 +5,8 @@ from urllib.parse import parse_qsl, urlencode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.server.pages.state import AxisChoice, TableState, from_request, read_pairs, suggested_cuts
+from dalenius.server.pages.address import from_request, read_pairs
+from dalenius.server.pages.state import AxisChoice, TableState, suggested_cuts
 from dalenius.server.views import DatasetView, LevelView, VariableView
 
 SEX = VariableView(name="sex", label="Sex", is_numeric=False, categories=("female", "male"))

@@ -7,7 +7,8 @@ from dalenius.server.auth import CurrentUser, SignedIn, caller_address, sign_in,
 from dalenius.server.errors import Forbidden
 from dalenius.server.messages import translate
 from dalenius.server.pages.mine import quotas_of
-from dalenius.server.pages.page import Form, PageRoute, language_of, local, redirect, render
+from dalenius.server.pages.page import Form, language_of, local, redirect, render
+from dalenius.server.pages.refusal import PageRoute
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 

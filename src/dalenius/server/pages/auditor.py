@@ -10,7 +10,8 @@ from dalenius.server import messages
 from dalenius.server.accounts import Role
 from dalenius.server.auth import CurrentUser, SignedIn, require
 from dalenius.server.errors import NotFound
-from dalenius.server.pages.page import PageRoute, language_of, render
+from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording
 
 router = APIRouter(prefix="/ledger", route_class=PageRoute, include_in_schema=False)

@@ -12,10 +12,12 @@ from dalenius.core import registry
 from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser
+from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.page import Form, PageRoute, language_of, redirect, render
+from dalenius.server.pages.page import Form, language_of, redirect, render
+from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
-from dalenius.server.pages.state import PLACES, Pairs, TableState, read_pairs
+from dalenius.server.pages.state import PLACES, Pairs, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, Preview
 

@@ -14,36 +14,12 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.domain import Axis
-from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Release, Table
 from dalenius.errors import RequestError
+from dalenius.server.pages.cells import Cell, half_widths, reliability, share_of
 
 SHOWS = ("value", "row", "column", "total")
 Margins = Callable[[list[str]], Release | None]
-CARE, UNRELIABLE = "care", "unreliable"
-CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One number as shown: value, half-width of its interval, and how far to trust it."""
-
-    value: float | None
-    half: float | None = None
-    mark: str = ""
-    is_total: bool = False
-    is_structural: bool = False
-    is_percent: bool = False
-
-    @property
-    def lower(self) -> float | None:
-        """Lower end; a count is never negative, so its interval is cut at zero."""
-        return None if self.value is None or self.half is None else max(self.value - self.half, 0.0)
-
-    @property
-    def upper(self) -> float | None:
-        """Upper end."""
-        return None if self.value is None or self.half is None else max(self.value + self.half, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,35 +57,6 @@ class Crosstab:
     def width(self) -> int:
         """Number of value columns, the total included."""
         return len(self.sheets[0].lines[0].cells) if self.sheets and self.sheets[0].lines else 1
-
-
-def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:
-    """Half the width of each cell's interval: exact from the law of one block, otherwise normal at its variance.
-
-    None (NaN) where numbers were moved to agree with others: the law of their error is not known.
-    """
-    if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
-        return np.full(table.values.shape, np.nan)
-    normal: FloatArray = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
-    block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
-    if block is None or not isinstance(block.law, Additive) or not table.is_unbiased:
-        return normal
-    # A name may return for sums of cells (own groups of a stored list); only a cell with the law's own variance has it.
-    exact = block.law.half_width(confidence) * float(block.law.step)
-    return np.where(np.isclose(table.variance, block.law.variance), exact, normal)
-
-
-def reliability(value: float, error: float) -> str:
-    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3.
-
-    >>> reliability(100, 10), reliability(100, 20), reliability(100, 50), reliability(-3, 2), reliability(0, 0)
-    ('', 'care', 'unreliable', 'unreliable', '')
-    """
-    if error == 0:
-        return ""
-    if value <= 0 or isnan(error) or error > UNRELIABLE_ABOVE * value:
-        return UNRELIABLE
-    return CARE if error > CARE_ABOVE * value else ""
 
 
 class _Part:
@@ -262,7 +209,7 @@ class _Builder:
         if self.show == "value":
             return Cell(value=value, half=None if isnan(half) else half, mark=mark, is_total=is_total)
         whole = self._whole(wafer, row, column)
-        share, error = _share(value, variance, whole) if whole else (None, None)
+        share, error = share_of(value, variance, whole) if whole else (None, None)
         if share is not None and not self.is_plain:
             error = None
         factor = NormalDist().inv_cdf(0.5 + self.confidence / 2)
@@ -285,19 +232,6 @@ class _Builder:
             return None
         value, variance, _, _ = part.at(wafer | row | column)
         return value, variance
-
-
-def _share(value: float, variance: float, whole: tuple[float, float]) -> tuple[float | None, float | None]:
-    """A part of a sum that contains it, and its standard error by linearisation; nothing if the sum is too vague.
-
-    The part and the rest carry independent noise, so cov(part, sum) = var(part).
-    """
-    total, total_variance = whole
-    if total <= 0 or total < 3 * sqrt(total_variance):
-        return None, None
-    share = value / total
-    spread = max(variance * (1 - 2 * share) + share**2 * total_variance, 0.0)
-    return share, sqrt(spread) / total
 
 
 def _positions(axes: Sequence[Axis]) -> Iterator[dict[str, int]]:

@@ -13,7 +13,8 @@ from dalenius.ledger.account import Purse
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require
 from dalenius.server.errors import NotFound
-from dalenius.server.pages.page import Form, PageRoute, language_of, redirect, render
+from dalenius.server.pages.page import Form, language_of, redirect, render
+from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.server.views import JobView
 

@@ -12,7 +12,8 @@ from dalenius.server.auth import CurrentUser
 from dalenius.server.charts import Mark, bars
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, PageRoute, language_of, local, render
+from dalenius.server.pages.page import LANGUAGE, language_of, local, render
+from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -8,8 +8,10 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser, SignedIn
-from dalenius.server.pages.page import PageRoute, language_of, render
-from dalenius.server.pages.state import PLACES, from_request
+from dalenius.server.pages.address import from_request
+from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.state import PLACES
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import JobView, QuotaView
 

@@ -12,7 +12,8 @@ from starlette.types import Scope
 
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import account, auditor, builder, custodian, home, mine, reading, released
-from dalenius.server.pages.page import HERE, environment, refuse
+from dalenius.server.pages.page import HERE, environment
+from dalenius.server.pages.refusal import refuse
 
 
 class _Kept(StaticFiles):

@@ -1,25 +1,21 @@
 """What every page shares: language, templates, forms, and refusals shown as pages."""
 
 import hashlib
-from collections.abc import Callable, Coroutine
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from fastapi.routing import APIRoute
+from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from dalenius.errors import DaleniusError, InternalError, RequestError
-from dalenius.server import logs, messages
-from dalenius.server.accounts import ANONYMOUS, User
-from dalenius.server.auth import check_form, csrf_token, identify
-from dalenius.server.errors import NotFound, NotSignedIn, places
-from dalenius.server.pages import numbers
+from dalenius.errors import RequestError
+from dalenius.server import messages
+from dalenius.server.accounts import User
+from dalenius.server.auth import check_form, csrf_token
 from dalenius.server.pages.wording import Wording
 
 HERE = Path(__file__).parent.parent
@@ -201,73 +197,3 @@ async def form_fields(request: Request) -> Fields:
 
 
 Form = Annotated[Fields, Depends(form_fields)]
-
-
-class PageRoute(APIRoute):
-    """A route whose refusals are pages; who has not signed in is asked to."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler."""
-        handler = super().get_route_handler()
-
-        async def shown(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except NotSignedIn as error:
-                if request.method == "GET" and "authorization" not in request.headers:
-                    return RedirectResponse(f"/sign-in?next={quote(here(request))}", 303)
-                return refuse(request, error)
-            except DaleniusError as error:
-                return refuse(request, error)
-            except HTTPException:
-                raise
-            except Exception as error:
-                logs.event(
-                    "exception",
-                    40,
-                    request=request.state.request_id,
-                    kind=type(error).__name__,
-                    places=places(error),
-                )
-                return refuse(request, InternalError("Something went wrong on our side."))
-
-        return shown
-
-
-def refuse(request: Request, error: DaleniusError) -> HTMLResponse:
-    """A refusal as a page: what was refused, its code, and a way on."""
-    try:
-        user, _ = identify(request)
-    except DaleniusError:
-        user = ANONYMOUS
-    language = language_of(request)
-    key = "refused"
-    if isinstance(error, NotFound):
-        key = "not_found"
-    elif error.http_status == 429:
-        key = "slow_down"
-    elif error.http_status >= 500:
-        key = "ours"
-    elif error.exit_code == 3:
-        key = "budget"
-    elif error.http_status in (401, 403):
-        key = "forbidden"
-    headers = {}
-    if "retry_after" in error.detail:
-        headers["Retry-After"] = str(error.detail["retry_after"])
-    return render(
-        request,
-        "error.html",
-        user,
-        status=error.http_status,
-        headers=headers,
-        heading=messages.translate(language, f"error.{key}"),
-        message=error.message,
-        http_status=error.http_status,
-        advice=messages.translate(language, "error.budget_advice") if key == "budget" else "",
-        code=error.code,
-        request_id=request.state.request_id if error.http_status >= 500 else "",
-    )
-
-
-__all__ = ["Form", "PageRoute", "here", "language_of", "local", "numbers", "redirect", "render"]

@@ -12,10 +12,10 @@ from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.server.auth import CurrentUser
 from dalenius.server.errors import NotFound
+from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.comparison import difference_margin
-from dalenius.server.pages.page import PageRoute
-from dalenius.server.pages.released import Shown
-from dalenius.server.pages.state import read_pairs
+from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.shown import Shown
 from dalenius.server.views import Download
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -82,12 +82,11 @@ def _tested(release: Release, chosen: list[str]) -> TestResult:
 def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
     if result is None:
         return {"verdict": "", "verdict_text": "", "p_text": ""}
-    least = 1 / (_REPLICATES + 1)
-    p = (
-        f"≤ {shown.wording.num(least, 3)}"
-        if result.p_value <= least * 1.001
-        else shown.wording.num(result.p_value, 3)
-    )
+    # A simulation cannot show less than one in the number of its runs.
+    least = 1 / (_REPLICATES + 1) if "simulated" in result.method else 0.001
+    sign = "≤" if "simulated" in result.method else "<"
+    is_least = result.p_value <= least * 1.001
+    p = f"{sign}\u202f{shown.wording.num(least, 3)}" if is_least else shown.wording.num(result.p_value, 3)
     key = "related" if result.p_value < 0.05 else "not_related"
     return {
         "verdict": shown.wording.t(f"independence.{key}"),

@@ -3,152 +3,29 @@
 from collections.abc import Callable
 from functools import partial
 from math import ceil
-from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dalenius.core.domain import Axis
 from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import Release
-from dalenius.errors import DaleniusError
-from dalenius.server import charts
-from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
+from dalenius.server.pages.address import read_pairs
+from dalenius.server.pages.cells import Cell
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.crosstab import UNRELIABLE, Cell, Crosstab, Margins, flat, lay_out
-from dalenius.server.pages.page import PageRoute, language_of, render
-from dalenius.server.pages.reuse import request_of, with_levels
-from dalenius.server.pages.state import PLACES, TableState, from_request, read_pairs
+from dalenius.server.pages.crosstab import Crosstab, Margins, lay_out
+from dalenius.server.pages.drawing import draw
+from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
-from dalenius.server.views import DatasetView, ReleaseView
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 MOST_CELLS = 20_000
 _MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
-
-
-class Shown:
-    """One released table and one reader: what all of its pages need."""
-
-    def __init__(
-        self,
-        request: Request,
-        user: User,
-        release: Release,
-        view: ReleaseView | None,
-        state: TableState | None = None,
-    ) -> None:
-        """`state` is what was asked of a ready list; a stored release says itself what was asked."""
-        self.request, self.user, self.release, self.view = request, user, release, view
-        self.state = state
-        self.services = request.app.state.services
-        self.wording = Wording(language_of(request), self.services)
-        self.provenance = release.provenance
-        try:
-            self.dataset: DatasetView | None = self.services.dataset(self.provenance.dataset)
-        except DaleniusError:
-            self.dataset = None
-        self.layout = [(key, value) for key, value in request.query_params.multi_items() if key in PLACES]
-
-    @classmethod
-    def find(cls, request: Request, entry: str, user: User) -> "Shown":
-        """The stored release, if this reader may see it."""
-        services = request.app.state.services
-        return cls(request, user, services.release(user, entry), services.release_view(user, entry))
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """Axes of the shown table."""
-        return self.release.table.space.axes if self.release.tables else ()
-
-    @property
-    def heading(self) -> str:
-        """The table in a few words."""
-        if self.state is not None and self.dataset is not None:
-            return self.wording.state_title(self.dataset, self.state)
-        described = self.provenance.request
-        of = described.get("of")
-        variables = [axis.variable for axis in self._in_order()]
-        return self.wording.title(
-            self.dataset, str(described.get("measure", "count")), str(of) if of else None, variables
-        )
-
-    @property
-    def conditions(self) -> list[str]:
-        """Which records are counted, in words."""
-        if self.state is not None and self.dataset is not None:
-            return self.wording.filters(self.dataset, self.state)
-        return self.wording.conditions(self.dataset, self.provenance.request)
-
-    def _in_order(self) -> list[Axis]:
-        named = [value for _, value in self.layout]
-        return sorted(
-            self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99)
-        )
-
-    def axis_label(self, axis: Axis) -> str:
-        """What an axis is called."""
-        label = self.wording.label(self.dataset, axis.variable)
-        return f"{label} ({axis.level})" if axis.level else label
-
-    def frame(self, section: str) -> dict[str, Any]:
-        """What the frame around every section shows."""
-        base = f"/r/{quote(self.view.entry)}" if self.view else ""
-        return {
-            "view": self.view,
-            "provenance": self.provenance,
-            "heading": self.heading,
-            "section": section,
-            "conditions": self.conditions,
-            "base_href": base,
-            "layout_query": urlencode(self.layout),
-            "is_again": self.request.query_params.get("again") == "1" and self.view is not None,
-            "edit_href": self._edit_href(),
-            "absolute": str(self.request.base_url).rstrip("/") + base,
-            "axis_label": self.axis_label,
-            "axis_label_by_name": lambda name: next(
-                (self.axis_label(a) for a in self.axes if a.name == name), name
-            ),
-        }
-
-    def document(self) -> dict[str, Any]:
-        """The request document that asks for this table."""
-        variables = self.dataset.variables if self.dataset else ()
-        numeric = {variable.name: variable for variable in variables if variable.is_numeric}
-        document = request_of(self.release, dict_of(self.layout), numeric)
-        if self.dataset is None:
-            return document
-        domain = self.services.desk.find(self.dataset.name).curator.domain
-        document["table"] = with_levels(document["table"], domain)
-        plainer = from_request(document, self.dataset).to_request(self.dataset.name)
-        return {**document, "table": plainer["table"]}
-
-    def _edit_href(self) -> str:
-        if self.dataset is None or not self.axes:
-            return ""
-        state = self.state or from_request(self.document(), self.dataset)
-        return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
-
-    def answer(self, template: str, section: str, **context: Any) -> Response:
-        """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
-        response = render(self.request, template, self.user, **self.frame(section), **context)
-        is_public = self.view is None or self.view.status == "published"
-        if is_public and self.user.is_anonymous:
-            response.headers["Cache-Control"] = "private, max-age=60"
-        return response
-
-
-def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Values under each key."""
-    found: dict[str, list[str]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 @router.get("/r/{entry}")
@@ -204,7 +81,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
             margins=margins,
         )
     cells = [c for s in crosstab.sheets for line in s.lines for c in line.cells] if crosstab else []
-    drawn, note = _chart(shown, crosstab, kind, confidence) if crosstab else ("", "")
+    drawn, note = draw(shown, crosstab, kind, confidence) if crosstab else ("", "")
     return shown.answer(
         "release/page.html",
         "table",
@@ -293,48 +170,6 @@ def _noise_text(shown: Shown) -> str:
             se=wording.num(law.std_error),
         )
     return wording.t("release.noise_varies")
-
-
-def _chart(shown: Shown, crosstab: Crosstab, kind: str, confidence: str) -> tuple[str, str]:
-    if kind == "none":
-        return "", ""
-    wording = shown.wording
-    cells = flat(crosstab)
-    is_percent = crosstab.show != "value"
-
-    def text(value: float) -> str:
-        return numbers.percent(value, wording.language, 0) if is_percent else wording.num(value)
-
-    marks = [
-        charts.Mark(
-            group=" · ".join(part for part in (item["wafer"], item["row"]) if part)
-            if crosstab.column_axes
-            else item["wafer"],
-            label=item["column"] or item["row"],
-            value=item["cell"].value,
-            lower=item["cell"].lower,
-            upper=item["cell"].upper,
-            is_unreliable=item["cell"].mark == UNRELIABLE,
-        )
-        for item in cells
-    ]
-    if kind == "heat":
-        width = max(len(cells) // max(len({(i["wafer"], i["row"]) for i in cells}), 1), 1)
-        lines = [marks[i : i + width] for i in range(0, len(marks), width)][: charts.MOST_BARS]
-        rows = [line[0].group or line[0].label for line in lines]
-        columns = [m.label for m in lines[0]] if crosstab.column_axes else [""]
-        drawn = charts.heat(
-            rows, columns, lines, title=wording.t("release.heat_title", name=shown.heading),
-            description=wording.t("release.chart_note_heat"), show=text,
-        )  # fmt: skip
-        return drawn, wording.t("release.chart_note_heat")
-    note = wording.t("release.chart_note", level=confidence)
-    if len(marks) > charts.MOST_BARS:
-        note += " " + wording.t("release.chart_cut", n=charts.MOST_BARS)
-    drawn = charts.bars(
-        marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text
-    )
-    return drawn, note
 
 
 @router.get("/r/{entry}/cite")

@@ -1,0 +1,169 @@
+"""Addresses of the builder: every state is a URL, and every URL is a state.
+
+    rows=sex&columns=region&level.region=state&pick.sex=Female&where.age=18-29&measure=total:income&epsilon=0.5
+
+An address is read leniently: what is unknown is left out and named in `problems`, so that an old bookmark still opens.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dalenius.server.pages.state import (
+    AMOUNTS,
+    OWN_GROUPS,
+    PLACES,
+    AxisChoice,
+    Pairs,
+    TableState,
+    suggested_cuts,
+)
+from dalenius.server.views import DatasetView, VariableView
+
+_MOST_FIELDS = 5000
+
+
+def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState:
+    """The state that builds a request document, as far as the builder can show it."""
+    table = request.get("table", {})
+    pairs: Pairs = []
+    for place in PLACES:
+        for item in table.get(place, ()):
+            part: Mapping[str, Any] = {"variable": item} if isinstance(item, str) else item
+            name = str(part["variable"])
+            pairs.append((place, name))
+            if part.get("level"):
+                pairs.append((f"level.{name}", str(part["level"])))
+            if part.get("groups"):
+                pairs.append((f"level.{name}", OWN_GROUPS))
+                pairs += [
+                    (f"group.{name}", f"{g}|{m}") for g, members in part["groups"].items() for m in members
+                ]
+            pairs += [(f"pick.{name}", str(label)) for label in part.get("categories") or ()]
+            if part.get("cuts"):
+                pairs.append((f"cuts.{name}", ",".join(str(cut) for cut in part["cuts"])))
+    for name, given in table.get("where", {}).items():
+        if isinstance(given, Mapping):
+            pairs += [
+                (f"from.{name}", str(given.get("at_least") or "")),
+                (f"to.{name}", str(given.get("at_most") or "")),
+            ]
+        else:
+            pairs += [
+                (f"where.{name}", str(label)) for label in ([given] if isinstance(given, str) else given)
+            ]
+    if table.get("of"):
+        pairs.append(("measure", f"{table['measure']}:{table['of']}"))
+    if table.get("margins", "none") != "none":
+        pairs.append(("margins", "all"))
+    privacy = request.get("privacy", {})
+    pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
+    pairs.append(("title", str(request.get("title", ""))))
+    return read_pairs(pairs, dataset)
+
+
+def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableState:
+    """The state that fields of an address or of the builder's form stand for."""
+    fields: dict[str, list[str]] = {}
+    for number, (key, value) in enumerate(pairs):
+        if number >= _MOST_FIELDS:
+            break
+        if value.strip() and "\x00" not in value:
+            fields.setdefault(key, []).append(value)
+    defaults = dataset.defaults
+    reader = _Reader(fields, dataset)
+    placed = {place: reader.axes(place) for place in PLACES}
+    where, ranges = reader.conditions()
+    measure, of = reader.measure()
+    definition = reader.one("definition") or defaults.get("definition", "pure")
+    amounts = {name: reader.one(name) for name in AMOUNTS if reader.one(name)}
+    if not amounts:
+        amounts = {name: defaults[name] for name in AMOUNTS if defaults.get(name)}
+    return TableState(
+        **placed,
+        where=where,
+        ranges=ranges,
+        measure=measure,
+        of=of,
+        margins=reader.one("margins") == "all",
+        definition=definition,
+        amounts=amounts,
+        title=reader.one("title")[:300],
+        problems=tuple(reader.problems),
+    )
+
+
+class _Reader:
+    """Reads fields against what was declared and remembers what it could not use."""
+
+    def __init__(self, fields: Mapping[str, list[str]], dataset: DatasetView) -> None:
+        self._fields = fields
+        self._dataset = dataset
+        self._seen: set[str] = set()
+        self.problems: list[str] = []
+
+    def one(self, key: str) -> str:
+        """The last value of a field, without surrounding blanks."""
+        return self._fields.get(key, [""])[-1].strip()
+
+    def axes(self, place: str) -> tuple[AxisChoice, ...]:
+        """Variables on one place; a variable that is unknown or stands elsewhere is left out."""
+        found = []
+        for name in self._fields.get(place, []):
+            variable = self._dataset.variable(name)
+            if variable is None:
+                self.problems.append(name[:80])
+            elif name not in self._seen:
+                self._seen.add(name)
+                found.append(self._axis(variable))
+        return tuple(found)
+
+    def _axis(self, variable: VariableView) -> AxisChoice:
+        name = variable.name
+        if variable.is_numeric:
+            given = tuple(cut.strip() for cut in self.one(f"cuts.{name}").split(",") if cut.strip())
+            return AxisChoice(variable=name, cuts=given or suggested_cuts(variable))
+        labels = variable.categories
+        chosen = self.one(f"level.{name}")
+        if chosen == OWN_GROUPS:
+            return AxisChoice(variable=name, level=chosen, groups=self._groups(name, labels))
+        if chosen in {level.name for level in variable.levels}:
+            return AxisChoice(variable=name, level=chosen)
+        picks = set(self._fields.get(f"pick.{name}", []))
+        kept = tuple(label for label in labels if label in picks)
+        return AxisChoice(variable=name, picks=kept if len(kept) < len(labels) else ())
+
+    def _groups(self, name: str, labels: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        groups: dict[str, list[str]] = {}
+        for text in self._fields.get(f"group.{name}", []):
+            group, _, member = text.partition("|")
+            if member in labels and group.strip():
+                groups.setdefault(group.strip(), []).append(member)
+        for position, label in enumerate(labels):
+            group = self.one(f"group.{name}.{position}").replace("|", "/")
+            if group:
+                groups.setdefault(group, []).append(label)
+        return tuple((group, tuple(dict.fromkeys(members))) for group, members in groups.items())
+
+    def conditions(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, str]]]:
+        """Filters on variables that stand on no axis, and ranges of numeric variables."""
+        where: dict[str, tuple[str, ...]] = {}
+        ranges: dict[str, tuple[str, str]] = {}
+        for variable in self._dataset.variables:
+            name = variable.name
+            if variable.is_numeric:
+                ends = self.one(f"from.{name}"), self.one(f"to.{name}")
+                if any(ends):
+                    ranges[name] = ends
+                continue
+            wanted = set(self._fields.get(f"where.{name}", []))
+            kept = tuple(label for label in variable.categories if label in wanted)
+            if kept and name not in self._seen and len(kept) < len(variable.categories):
+                where[name] = kept
+        return where, ranges
+
+    def measure(self) -> tuple[str, str]:
+        """What is shown in a cell."""
+        measure, _, of = self.one("measure").partition(":")
+        if measure in self._dataset.measures and self._dataset.variable(of) is not None:
+            return measure, of
+        return "count", ""

@@ -1,0 +1,137 @@
+"""One released table and one reader: what all pages of the table need."""
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from dalenius.core.domain import Axis
+from dalenius.core.release import Release
+from dalenius.errors import DaleniusError
+from dalenius.server.accounts import User
+from dalenius.server.pages.address import from_request
+from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.reuse import request_of, with_levels
+from dalenius.server.pages.state import PLACES, TableState
+from dalenius.server.pages.wording import Wording
+from dalenius.server.views import DatasetView, ReleaseView
+
+
+class Shown:
+    """One released table and one reader: what all of its pages need."""
+
+    def __init__(
+        self,
+        request: Request,
+        user: User,
+        release: Release,
+        view: ReleaseView | None,
+        state: TableState | None = None,
+    ) -> None:
+        """`state` is what was asked of a ready list; a stored release says itself what was asked."""
+        self.request, self.user, self.release, self.view = request, user, release, view
+        self.state = state
+        self.services = request.app.state.services
+        self.wording = Wording(language_of(request), self.services)
+        self.provenance = release.provenance
+        try:
+            self.dataset: DatasetView | None = self.services.dataset(self.provenance.dataset)
+        except DaleniusError:
+            self.dataset = None
+        self.layout = [(key, value) for key, value in request.query_params.multi_items() if key in PLACES]
+
+    @classmethod
+    def find(cls, request: Request, entry: str, user: User) -> "Shown":
+        """The stored release, if this reader may see it."""
+        services = request.app.state.services
+        return cls(request, user, services.release(user, entry), services.release_view(user, entry))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Axes of the shown table."""
+        return self.release.table.space.axes if self.release.tables else ()
+
+    @property
+    def heading(self) -> str:
+        """The table in a few words."""
+        if self.state is not None and self.dataset is not None:
+            return self.wording.state_title(self.dataset, self.state)
+        described = self.provenance.request
+        of = described.get("of")
+        variables = [axis.variable for axis in self._in_order()]
+        return self.wording.title(
+            self.dataset, str(described.get("measure", "count")), str(of) if of else None, variables
+        )
+
+    @property
+    def conditions(self) -> list[str]:
+        """Which records are counted, in words."""
+        if self.state is not None and self.dataset is not None:
+            return self.wording.filters(self.dataset, self.state)
+        return self.wording.conditions(self.dataset, self.provenance.request)
+
+    def _in_order(self) -> list[Axis]:
+        named = [value for _, value in self.layout]
+        return sorted(
+            self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99)
+        )
+
+    def axis_label(self, axis: Axis) -> str:
+        """What an axis is called."""
+        label = self.wording.label(self.dataset, axis.variable)
+        return f"{label} ({axis.level})" if axis.level else label
+
+    def frame(self, section: str) -> dict[str, Any]:
+        """What the frame around every section shows."""
+        base = f"/r/{quote(self.view.entry)}" if self.view else ""
+        return {
+            "view": self.view,
+            "provenance": self.provenance,
+            "heading": self.heading,
+            "section": section,
+            "conditions": self.conditions,
+            "base_href": base,
+            "layout_query": urlencode(self.layout),
+            "is_again": self.request.query_params.get("again") == "1" and self.view is not None,
+            "edit_href": self._edit_href(),
+            "absolute": str(self.request.base_url).rstrip("/") + base,
+            "axis_label": self.axis_label,
+            "axis_label_by_name": lambda name: next(
+                (self.axis_label(a) for a in self.axes if a.name == name), name
+            ),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """The request document that asks for this table."""
+        variables = self.dataset.variables if self.dataset else ()
+        numeric = {variable.name: variable for variable in variables if variable.is_numeric}
+        document = request_of(self.release, dict_of(self.layout), numeric)
+        if self.dataset is None:
+            return document
+        domain = self.services.desk.find(self.dataset.name).curator.domain
+        document["table"] = with_levels(document["table"], domain)
+        plainer = from_request(document, self.dataset).to_request(self.dataset.name)
+        return {**document, "table": plainer["table"]}
+
+    def _edit_href(self) -> str:
+        if self.dataset is None or not self.axes:
+            return ""
+        state = self.state or from_request(self.document(), self.dataset)
+        return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
+
+    def answer(self, template: str, section: str, **context: Any) -> Response:
+        """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
+        response = render(self.request, template, self.user, **self.frame(section), **context)
+        is_public = self.view is None or self.view.status == "published"
+        if is_public and self.user.is_anonymous:
+            response.headers["Cache-Control"] = "private, max-age=60"
+        return response
+
+
+def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Values under each key."""
+    found: dict[str, list[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
