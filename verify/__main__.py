@@ -18,7 +18,12 @@ def main(arguments: list[str]) -> int:
     for name in names:
         started = time.perf_counter()
         result = importlib.import_module(f"verify.{name}").run(quick=quick)
-        print(json.dumps({"verify": name, "seconds": round(time.perf_counter() - started, 1), **result}, indent=2), flush=True)
+        print(
+            json.dumps(
+                {"verify": name, "seconds": round(time.perf_counter() - started, 1), **result}, indent=2
+            ),
+            flush=True,
+        )
         if not result.get("ok"):
             failed.append(name)
     print(f"{len(names) - len(failed)} passed, {len(failed)} failed")

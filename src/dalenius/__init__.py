@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dalenius.version import VERSION as __version__
+from dalenius.version import VERSION
 
 if TYPE_CHECKING:
     from dalenius.curator.curator import Curator
     from dalenius.storage import load, save
+
+__version__ = VERSION
 
 # In the order in which data flow; imported on first use, so that `import dalenius` and --help stay fast.
 _HOMES = {

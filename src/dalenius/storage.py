@@ -21,7 +21,9 @@ def save(release: Release, path: str | Path) -> Path:
     if place.suffix in (".html", ".htm"):
         return _write(place, to_html(release).encode())
     if place.suffix and not place.is_dir():
-        raise DocumentError(f"A release is saved as .json, .csv, .html or into a directory; received {place.name!r}.")
+        raise DocumentError(
+            f"A release is saved as .json, .csv, .html or into a directory; received {place.name!r}."
+        )
     place.mkdir(parents=True, exist_ok=True)
     _write(place / "release.json", to_json(release))
     for index, table in enumerate(release.tables):

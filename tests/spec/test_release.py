@@ -20,14 +20,24 @@ def test_the_published_schema_is_current() -> None:
 def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
     dataset = {
         "dataset": {"name": "d", "population": "p", "public": True},
-        "variables": {"a": {"categories": ["x", "y"]}, "b": {"categories": ["u", "v"]}, "n": {"bounds": [0, 9], "step": 1}},
+        "variables": {
+            "a": {"categories": ["x", "y"]},
+            "b": {"categories": ["u", "v"]},
+            "n": {"bounds": [0, 9], "step": 1},
+        },
         "structural_zeros": [{"a": "x", "b": "u"}],
     }
     data = {"a": ["x", "y", "y"], "b": ["v", "v", "u"], "n": [1, 2, 3]}
     requests = [
         {"table": {"rows": ["a"], "columns": ["b"]}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
-        {"table": {"rows": ["a", "b"], "margins": "all"}, "privacy": {"definition": "zero_concentrated", "rho": "0.1"}},
-        {"table": {"rows": ["a"], "measure": "mean", "of": "n"}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
+        {
+            "table": {"rows": ["a", "b"], "margins": "all"},
+            "privacy": {"definition": "zero_concentrated", "rho": "0.1"},
+        },
+        {
+            "table": {"rows": ["a"], "measure": "mean", "of": "n"},
+            "privacy": {"definition": "pure", "epsilon": "0.1"},
+        },
     ]
     rng = RecordedRandomness(1)
     with Curator.open(dataset, ledger=tmp_path / "l.sqlite", data=data, rng=rng) as curator:

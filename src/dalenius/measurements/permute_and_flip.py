@@ -43,7 +43,8 @@ class PermuteAndFlip:
     epsilon: Fraction
     neighbours: Neighbours
     evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("McKenna & Sheldon 2020, Theorem 1", "algorithms 2.6, exhaustive check")
+        level=Level.PROVED,
+        references=("McKenna & Sheldon 2020, Theorem 1", "algorithms 2.6, exhaustive check"),
     )
 
     @property

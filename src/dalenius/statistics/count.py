@@ -46,7 +46,5 @@ def _patterns(rows: int, cells: int, *, is_replace: bool) -> tuple[tuple[int, ..
     leaving = [p for p in partitions(rows) if len(p) <= cells]
     if not is_replace:
         return tuple(leaving)
-    both = {
-        tuple(sorted(p + q, reverse=True)) for p in leaving for q in leaving if len(p) + len(q) <= cells
-    }
+    both = {tuple(sorted(p + q, reverse=True)) for p in leaving for q in leaving if len(p) + len(q) <= cells}
     return tuple(sorted(both | set(leaving)))
