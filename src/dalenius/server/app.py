@@ -48,7 +48,11 @@ def create_app(config: ServerConfig) -> FastAPI:
     _errors(app)
     _routes(app, with_pages=config.pages)
     app.add_middleware(
-        Guard, body_bytes=config.limits.body_bytes, metrics=services.metrics, secure=config.secure_cookies
+        Guard,
+        body_bytes=config.limits.body_bytes,
+        metrics=services.metrics,
+        secure=config.secure_cookies,
+        public_url=config.public_url,
     )
     return app
 

@@ -69,6 +69,11 @@ class ServerConfig(_Part):
     """The whole file."""
 
     title: str = "Dalenius"
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[A-Za-z0-9.:\[\]-]+)?$",
+        description="Where readers find the server, for links; without it the Host header is believed.",
+    )
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8400
     workers: Annotated[int, Field(ge=1, le=64)] = 2

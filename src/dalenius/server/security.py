@@ -42,8 +42,11 @@ VISIT = "dalenius_visit"
 class Guard:
     """The outermost layer of the application."""
 
-    def __init__(self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool) -> None:
+    def __init__(
+        self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool, public_url: str = ""
+    ) -> None:
         self._app = app
+        self._scheme, _, self._host = public_url.partition("://")
         self._most = body_bytes
         self._metrics = metrics
         self._secure = secure
@@ -54,6 +57,10 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
+        if self._host:
+            # Links then name the configured address, whatever Host header the caller invented.
+            others = [pair for pair in scope["headers"] if pair[0] != b"host"]
+            scope |= {"scheme": self._scheme, "headers": [(b"host", self._host.encode()), *others]}
         answer = _Answer(scope, send, secure=self._secure)
         try:
             await self._app(scope, self._limited(receive), answer.send)

@@ -120,3 +120,9 @@ def test_limits_reach_callers(make_site: Callable[..., Site]) -> None:
 def test_error_bodies_survive_anything() -> None:
     error = TooManyRequests("\ud800 bad", number=10**400, nan=float("nan"), nested={"a": [object()]})
     assert json.loads(json.dumps(body_of(error)))["error"]["code"] == "too_many_requests"
+
+
+def test_links_name_the_configured_address(make_site: Callable[..., Site]) -> None:
+    site = make_site(top='tick_milliseconds = 20\npublic_url = "https://tables.example"\n')
+    links = site.call("", "GET", "/pxweb/api/v2/tables", headers={"Host": "evil.example"}).json()["links"]
+    assert links[0]["href"] == "https://tables.example/pxweb/api/v2/tables"
