@@ -116,3 +116,31 @@ def test_learned_bounds(tmp_path: Path) -> None:
 def test_margins_of_totals_are_refused_in_words() -> None:
     with pytest.raises(Unsupported, match="table by table"):
         plan({"rows": ["a"], "measure": "total", "of": "n", "margins": "all"}, PURE)
+
+
+def test_three_way_margins_of_ten_variables_are_planned_from_a_document() -> None:
+    """The cross has 10^10 cells and is never tabulated; its 120 three-way margins are."""
+    from itertools import combinations
+
+    names = [f"v{i}" for i in range(10)]
+    dataset = {
+        "dataset": {"name": "wide", "population": "p"},
+        "variables": {name: {"categories": [str(c) for c in range(10)]} for name in names},
+    }
+    planner = Planner(domain=load_dataset(dataset).domain(), policy=load_policy({}))
+    table = {"rows": names, "margins": [list(three) for three in combinations(names, 3)]}
+    made = planner.plan(load_request({"table": table, "privacy": CONCENTRATED}))
+    assert made.strategy == "residual"
+    with pytest.raises(TooLarge):
+        planner.plan(load_request({"table": {"rows": names}, "privacy": CONCENTRATED}))
+
+
+def test_utility_is_for_the_custodian_only(tmp_path: Path) -> None:
+    asked = {"table": {"rows": ["a"]}, "privacy": PURE}
+    rng = RecordedRandomness(5)
+    with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=rng) as curator:
+        curator.register()
+        report = curator.compare(asked, curator.release(asked))
+        assert any(e.kind == "note" for e in curator.ledger.entries())
+    assert str(report).startswith("CONFIDENTIAL")
+    assert report.reveal()

@@ -35,7 +35,6 @@ def test_what_a_custodian_may_say() -> None:
         [budget]
         rho = 1
         delta = 1e-9
-        epsilon = 3
         [analysts.ada]
         rho = 0.1
         [default_quota]

@@ -210,13 +210,17 @@ class Axis:
 
 @dataclass(frozen=True)
 class CellSpace:
-    """All cells of a table, in declared order (the last axis runs fastest)."""
+    """All cells of a table, in declared order (the last axis runs fastest).
+
+    A virtual space is the cross behind a list of margins: it is never tabulated, so it may be as large as it is.
+    """
 
     axes: tuple[Axis, ...]
     structural_zeros: frozenset[tuple[int, ...]] = field(default=frozenset())
+    is_virtual: bool = False
 
     def __post_init__(self) -> None:
-        if self.size > MOST_CELLS:
+        if self.size > MOST_CELLS and not self.is_virtual:
             raise TooLarge(
                 f"The table would have {self.size:,} cells; at most {MOST_CELLS:,} are served. Use fewer variables,"
                 " coarser levels, or margins instead of the full cross.",

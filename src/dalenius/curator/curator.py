@@ -22,7 +22,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
-from dalenius.curator import gate, properties
+from dalenius.curator import gate, properties, utility
 from dalenius.curator.data_dependent import DataDependentPlan
 from dalenius.curator.data_dependent_report import inspect_plan
 from dalenius.curator.inspection import Confidential
@@ -348,3 +348,16 @@ class Curator:
         self.ledger.note("inspection", note, by=by)
         report = inspect_plan(plan, self.source, record)
         return Confidential(f"What {plan.definition} would do to {self.domain.name}", report)
+
+    def compare(self, request: RequestLike, release: Release, *, by: str = "custodian") -> Confidential:
+        """How far a release is from the exact counts, in the losses of the literature; for the custodian's eyes."""
+        form = canonical(self.request(request), self.domain)
+        query = TableQuery(space=form.space, where=form.filters)
+        self._registered_fingerprint()
+        note = {"population": self.domain.population, "request": form.content, "what": "utility"}
+        self.ledger.note("inspection", note, by=by)
+        exact = self.source.table(query).open_below_the_gate().reshape(query.space.shape)
+        shown = release.find(*(axis.name for axis in query.space.axes)).values.reshape(query.space.shape)
+        return Confidential(
+            f"Utility of release {release.provenance.digest[:12]}", utility.compare(exact, shown)
+        )

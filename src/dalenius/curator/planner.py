@@ -6,7 +6,7 @@ it, and refusing it, costs nothing and tells nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, prod, sqrt
 
 import numpy as np
 
@@ -144,14 +144,22 @@ class Planner:
                     " confirmed = true.",
                     variable=name,
                 )
-        limit = self.policy.allow.most_cells
-        if query.space.size > limit:
+        limit, cells = self.policy.allow.most_cells, self._cells(request, query)
+        if cells > limit:
             raise TooLarge(
-                f"The table would have {query.space.size:,} cells; the policy allows {limit:,}.",
-                received=query.space.size,
+                f"The table would have {cells:,} cells; the policy allows {limit:,}.",
+                received=cells,
                 limit=limit,
             )
         return query
+
+    def _cells(self, request: RequestDocument, query: TableQuery) -> int:
+        """Cells that would be shown: of the table, or of the listed margins."""
+        margins = request.margins(self.domain)
+        if margins is None or not query.space.is_virtual:
+            return query.space.size
+        width = {axis.name: len(axis) for axis in query.space.axes}
+        return sum(prod(width.get(name, 1) for name in margin) for margin in margins)
 
     def _table(
         self, request: RequestDocument, query: TableQuery, budget: Budget, definition: Definition

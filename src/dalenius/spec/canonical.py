@@ -112,7 +112,7 @@ def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
         tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes))
         for cell in asked.structural_zeros
     }
-    return CellSpace(axes, frozenset(zeros))
+    return CellSpace(axes, frozenset(zeros), asked.is_virtual)
 
 
 def _describe(axis: Axis, domain: Domain) -> dict[str, Any]:

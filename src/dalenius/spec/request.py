@@ -90,8 +90,10 @@ class RequestDocument(Document):
     def space(self, domain: Domain) -> CellSpace:
         """All cells in the order in which they were asked for, with the declared structural zeros."""
         axes = self.axes(domain)
-        plain = CellSpace(axes)
-        return CellSpace(axes, structural_zeros(plain, self.filters(domain), domain))
+        is_virtual = self.table.margins not in ("none", "all")
+        plain = CellSpace(axes, is_virtual=is_virtual)
+        zeros = structural_zeros(plain, self.filters(domain), domain)
+        return CellSpace(axes, zeros, is_virtual=is_virtual)
 
     def filters(self, domain: Domain) -> tuple[Filter, ...]:
         """Conditions in declared order of the variables."""
