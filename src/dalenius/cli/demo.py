@@ -49,7 +49,7 @@ def demo(
         " A real custodian must not print it.[/]\n"
     )
     terminal.print(f"Written to [bold]{out}[/]: open table.html in a browser.")
-    terminal.print("Try next:")
+    terminal.print("Try next [dim](source .venv/bin/activate)[/]:")
     for command in (
         f"dalenius plan {request}",
         f"dalenius release {request} --ledger {ledger} --policy {directory / 'policy.toml'} -o {out}",
