@@ -104,7 +104,7 @@ class Custody(Reading):
         """Judge and register a data set; the report stays with the custodian's own tools."""
         require(user, Role.CUSTODIAN)
         self.desk.find(dataset)
-        self.desk.register_all(by=user.name)
+        self.desk.register_all(by=user.name, only=dataset)
 
     def create_user(self, user: User, name: str, role: str) -> str:
         """A new user; the password is shown this once."""

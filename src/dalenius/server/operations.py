@@ -106,14 +106,17 @@ class Desk:
 
     # -- registration ------------------------------------------------------------------------------------------
 
-    def register_all(self, by: str) -> list[str]:
-        """Register what is not registered yet, one worker at a time; names of what was."""
+    def register_all(self, by: str, only: str = "") -> list[str]:
+        """Register what is not registered yet (or one data set), one worker at a time; names of what was."""
         done = []
         with (self.config.state_directory / "register.lock").open("w") as lock:
             # An account is opened once: two workers must not both find it missing.
             fcntl.flock(lock, fcntl.LOCK_EX)
             for name, served in self.served.items():
-                if self.ledger.registration(name, served.curator.domain.version) is None:
+                if (
+                    only in ("", name)
+                    and self.ledger.registration(name, served.curator.domain.version) is None
+                ):
                     served.curator.register(by=by)
                     done.append(name)
         return done

@@ -167,11 +167,13 @@ def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     """Builds sites for tests that change what others rely on."""
     opened: list[TestClient] = []
 
-    def make(folder: str = "site", **arguments: Any) -> Site:
+    def make(folder: str = "site", is_registered: bool = True, **arguments: Any) -> Site:
         place = write_site(tmp_path / folder, **{"top": "tick_milliseconds = 20\n", **arguments})
-        app = create_app(ServerConfig.load(place))
+        config = ServerConfig.load(place).model_copy(update={"register_on_start": is_registered})
+        app = create_app(config)
         services: Services = app.state.services
-        services.desk.register_all(by="test")
+        if is_registered:
+            services.desk.register_all(by="test")
         client = TestClient(app, raise_server_exceptions=False)
         client.__enter__()
         opened.append(client)

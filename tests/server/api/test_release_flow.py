@@ -249,3 +249,16 @@ def test_several_runners_measure_at_once_and_every_answer_is_right(make_site: Ca
         shown = site.call("", "GET", f"/api/v1/releases/{entry}").json()["tables"][0]["values"]
         query = TableQuery(space=curator.request(document("1", rows)).space(curator.domain))
         assert shown == source.table(query).open_below_the_gate().tolist()
+
+
+def test_an_unregistered_data_set_is_refused_until_the_custodian_registers_it(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(top="tick_milliseconds = 20\n", is_registered=False)
+    assert error_code(site.release("ana", document())) == "not_registered"
+    cus = site.services.accounts.find("cus")
+    assert cus is not None
+    site.services.register(cus, "towns")
+    assert site.release("ana", document()).status_code == 200
+    lines = site.services.desk.ledger.entries("townspeople")
+    assert [line.by for line in lines if line.kind == "register"] == ["cus"]
