@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dalenius.core.domain import Axis
-from dalenius.errors import ParameterError, UnknownName
+from dalenius.errors import ParameterError, TooLarge, UnknownName
 from dalenius.inference.formula import design, independent, model, saturated
 
 
@@ -50,3 +50,9 @@ def test_design_has_full_rank_and_named_columns() -> None:
     assert matrix.shape == (6, 6) and np.linalg.matrix_rank(matrix) == 6
     assert labels[0] == "(all)" and labels[-1] == "A[z]:B[v]"
     assert matrix[:, labels.index("A[z]:B[v]")].tolist() == [0, 0, 0, 0, 0, 1]
+
+
+def test_models_beyond_memory_are_refused() -> None:
+    axes = [Axis(variable=name, labels=tuple(str(k) for k in range(100))) for name in "AB"]
+    with pytest.raises(TooLarge, match="coefficients"):
+        design(saturated("AB"), axes)

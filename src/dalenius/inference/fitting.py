@@ -53,9 +53,9 @@ def flat_start(guess: FloatArray, model: Model, possible: BoolArray) -> FloatArr
 
 
 def fit_one(seen: Observed | JointObserved, model: Model, *, start: FloatArray | None = None) -> Fit:
-    """The fit of one observed table, to full precision."""
-    matrix, _ = formula.design(model, seen.axes)
+    """The fit of one observed table, to full precision; without coefficients where there are too many to hold."""
     if isinstance(seen, JointObserved):
+        matrix, _ = formula.design(model, seen.axes)
         found = quasi_fit(
             seen.values.reshape(1, -1),
             seen.covariance,
@@ -72,7 +72,10 @@ def fit_one(seen: Observed | JointObserved, model: Model, *, start: FloatArray |
         return Moments(one.log_likelihood[None], one.residual[None], one.variance[None])
 
     swept = maximise(evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=seen.total)
-    return newton(seen, matrix, swept.mean[0], is_swept=bool(swept.is_converged[0]))
+    is_done = bool(swept.is_converged[0])
+    if seen.possible.size * formula.coefficients(model, seen.shape) > formula.MOST_ENTRIES:
+        return Fit(swept.mean[0], float(swept.log_likelihood[0]), np.empty(0), np.empty((0, 0)), is_done)
+    return newton(seen, formula.design(model, seen.axes)[0], swept.mean[0], is_swept=is_done)
 
 
 def newton(
@@ -190,7 +193,13 @@ def degrees_of_freedom(
 ) -> int:
     """Difference in free parameters, counting only cells whose fitted mean is not zero."""
     used = (mean > EMPTY).reshape(-1)
-    low = np.linalg.matrix_rank(formula.design(null, seen.axes)[0][used])
-    if alternative is None:
-        return int(used.sum() - low)
-    return int(np.linalg.matrix_rank(formula.design(alternative, seen.axes)[0][used]) - low)
+    high = int(used.sum()) if alternative is None else _rank(alternative, seen, used)
+    return high - _rank(null, seen, used)
+
+
+def _rank(model: Model, seen: Observed | JointObserved, used: BoolArray) -> int:
+    # Dummy variables of a complete table are independent; only empty cells can cost rank.
+    if used.all():
+        return formula.coefficients(model, seen.shape)
+    matrix, _ = formula.design(model, seen.axes)
+    return int(np.linalg.matrix_rank(matrix[used]))

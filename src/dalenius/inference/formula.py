@@ -14,13 +14,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import prod
 
 import numpy as np
 
 from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
-from dalenius.errors import ParameterError, UnknownName
+from dalenius.errors import ParameterError, TooLarge, UnknownName
 
+MOST_ENTRIES = 50_000_000
 Term = frozenset[int]
 _TOKEN = re.compile(r"\s*(?:`([^`]+)`|([A-Za-z_][\w.]*)|(\d+)|(\^|\*|:|\+|\(|\)))")
 
@@ -83,9 +85,20 @@ def independent(names: Sequence[str]) -> Model:
     return Model(closed([frozenset([k]) for k in range(len(names))]), tuple(names))
 
 
+def coefficients(chosen: Model, shape: Sequence[int]) -> int:
+    """Number of free coefficients on a complete table."""
+    return sum(prod(shape[a] - 1 for a in term) for term in chosen.terms)
+
+
 def design(chosen: Model, axes: Sequence[Axis]) -> tuple[FloatArray, list[str]]:
     """Dummy variables of the terms (first label as reference), one row for each cell in C order, with their names."""
     shape = tuple(len(axis) for axis in axes)
+    width = coefficients(chosen, shape)
+    if prod(shape) * width > MOST_ENTRIES:
+        raise TooLarge(
+            f"The model has {width:,} coefficients on {prod(shape):,} cells, which is more than is served. Use fewer or "
+            "coarser axes, or a smaller model."
+        )
     cells = np.indices(shape).reshape(len(shape), -1)
     columns, labels = [], []
     for term in sorted(chosen.terms, key=lambda t: (len(t), sorted(t))):
