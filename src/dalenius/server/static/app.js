@@ -15,8 +15,8 @@ function act(form, action) {
   button.value = action;
   button.hidden = true;
   form.append(button);
-  form.requestSubmit(button);
-  button.remove();
+  button.click();
+  setTimeout(() => button.remove(), 0);
 }
 
 document.addEventListener("dragstart", (event) => {
@@ -72,7 +72,15 @@ document.addEventListener("click", async (event) => {
   say(button.dataset.copied);
 });
 
+// What the reader opened stays open when a part of the page is replaced.
+let opened = [];
+
+document.addEventListener("htmx:beforeSwap", () => {
+  opened = [...document.querySelectorAll("details[id][open]")].map((element) => element.id);
+});
+
 document.addEventListener("htmx:afterSettle", () => {
+  for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
   const summary = document.getElementById("preview-summary");
   if (summary) say(summary.textContent.trim());
 });
