@@ -24,6 +24,7 @@ class Many:
         if isinstance(channel, Repeated):
             self._direct = CountLikelihood(channel, values.reshape(-1, values.shape[-1]))
         elif isinstance(channel, Grouped):
+            # There are at least two groups, or the channel would be a simple one.
             for g, noise in enumerate(channel.noises):
                 here = channel.groups == g
                 self._grids.append((here, GridLikelihood(Shifted(noise), values[..., 0][:, here])))
@@ -33,7 +34,9 @@ class Many:
 
     def __call__(self, mean: FloatArray, select: IntArray) -> Moments:
         """Moments of the selected tables."""
-        if self._direct is None:
+        if len(self._grids) == 1:
+            found = self._grids[0][1](mean.reshape(len(mean), -1), select).reshaped(mean.shape)
+        elif self._direct is None:
             parts = [np.zeros(mean.shape) for _ in range(3)]
             for here, grid in self._grids:
                 own = grid(mean[:, here], select)
