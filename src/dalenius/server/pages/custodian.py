@@ -220,7 +220,10 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
         ("budget", quota(policy.budget)),
         ("default_quota", quota(policy.default_quota)),
         ("approval_above", none if policy.approval_above is None else f"ρ = {plain(policy.approval_above)}"),
-        ("definitions", ", ".join(allow.definitions) if allow.definitions is not None else "*"),
+        (
+            "definitions",
+            ", ".join(allow.definitions) if allow.definitions is not None else wording.t("policy.all"),
+        ),
         ("evidence", ", ".join(str(level) for level in allow.evidence)),
         ("most_cells", wording.num(allow.most_cells)),
         (

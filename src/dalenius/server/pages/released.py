@@ -141,8 +141,9 @@ def _cell_text(wording: Wording, cell: Cell) -> str:
 
 def _error_text(wording: Wording, error_as: str, cell: Cell) -> str:
     language = wording.language
+    digits = 2 if (cell.half or 0.0) < 0.0095 else 1
     text: Callable[[float], str] = (
-        (lambda v: numbers.percent(v, language)) if cell.is_percent else wording.num
+        (lambda v: numbers.percent(v, language, digits)) if cell.is_percent else wording.num
     )
     if error_as == "interval" and cell.lower is not None and cell.upper is not None:
         return wording.t("release.to_read", low=text(cell.lower), high=text(cell.upper))
