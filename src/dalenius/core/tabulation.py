@@ -38,9 +38,13 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
 
 
 def _law_of(release: Release, table: Table) -> Law | None:
+    """The law of the block that a table shows unchanged: the same cells, each with the variance of one draw."""
     for block in release.blocks:
-        if block.name == table.name and block.role == "table":
-            return block.law
+        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
+        if is_same and isinstance(block.law, Additive):
+            drawn = np.delete(table.variance, list(table.space.structural_indices))
+            if np.allclose(drawn, block.law.variance, rtol=1e-9):
+                return block.law
     return None
 
 

@@ -54,7 +54,9 @@ class Curator:
         policy: PolicyDocument,
         data: object = None,
         rng: RandomSource | None = None,
+        owns_ledger: bool = False,
     ) -> None:
+        self._owns_ledger = owns_ledger
         self.document = document
         self.domain: Domain = document.domain()
         self.policy = policy
@@ -88,7 +90,8 @@ class Curator:
         base = document.base
         rules = load.load_policy(policy) if policy is not None else PolicyDocument()
         book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger or base / "dalenius.sqlite")
-        return cls(document, ledger=book, policy=rules, data=data, rng=rng)
+        owns = not isinstance(ledger, Ledger)
+        return cls(document, ledger=book, policy=rules, data=data, rng=rng, owns_ledger=owns)
 
     def __enter__(self) -> "Curator":
         return self
@@ -99,9 +102,10 @@ class Curator:
         self.close()
 
     def close(self) -> None:
-        """Close the ledger and the data."""
+        """Let go of the data, and of the ledger if it was opened here; a shared one stays open."""
         self._source = None
-        self.ledger.close()
+        if self._owns_ledger:
+            self.ledger.close()
 
     # -- registration ------------------------------------------------------------------------------------------
 

@@ -15,7 +15,10 @@ from dalenius.spec.policy import PolicyDocument
 
 
 def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
-    """Digest of what the plan will do: the law of every measurement, and the policy's rules that shape the answer."""
+    """Digest of what the plan will do: the law of every measurement, and the policy's rules that shape the answer.
+
+    What is measured is in the canonical request; names of measurements follow its spelling and are left out.
+    """
     rules = policy.to_dict()
     return _digest(
         {
@@ -23,7 +26,7 @@ def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
             "budget": plan.budget.to_dict(),
             "strategy": plan.strategy,
             "mechanism": plan.mechanism,
-            "measurements": [{"name": m.name, "law": m.law.to_dict()} for m in plan.measurements],
+            "measurements": [m.law.to_dict() for m in plan.measurements],
             "law": plan.law.to_dict(),
             "rules": {name: rules[name] for name in ("table", "floors") if name in rules},
         }

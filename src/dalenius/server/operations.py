@@ -236,8 +236,7 @@ class Desk:
         self.catalogue.close()
         for served in self.served.values():
             served.curator.close()
-        if not self.served:
-            self.ledger.close()
+        self.ledger.close()
 
 
 def _sensitive(document: RequestDocument, curator: Curator) -> tuple[str, ...]:
