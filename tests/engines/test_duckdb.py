@@ -184,10 +184,34 @@ def test_the_custodian_learns_of_skipped_csv_lines(tmp_path: Path) -> None:
     for content, skipped in (
         ("x,y\n1,2\n1,2\n", 0),
         ("x,y\n1,2\n1,2,3\n1,2\n", 1),
-        ('x,y\n1,2\n"1,2\n1,2\n', 1),
     ):
         path.write_text(content)
         assert DuckDBSource(domain, path).judge()["rows_skipped"] == skipped
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'x,y\n1,2\n"1,2\n1,2\n', b'x,y\n1,"2\n3"\n', b"x,y\n1,2\r\n1,2\n", b"x,y\n1,2\r1,2\n"],
+    ids=["unclosed", "spanning", "mixed ends", "lone return"],
+)
+def test_a_csv_file_in_which_one_row_could_hide_others_is_refused(tmp_path: Path, content: bytes) -> None:
+    domain = load_dataset(
+        {"dataset": {"name": "d", "population": "p"}, "variables": {"x": {"categories": ["1"]}}}
+    ).domain()
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(DocumentError, match="hide every row"):
+        DuckDBSource(domain, path).judge()
+
+
+def test_plain_files_with_either_line_end_are_read(tmp_path: Path) -> None:
+    domain = load_dataset(
+        {"dataset": {"name": "d", "population": "p"}, "variables": {"x": {"categories": ["1"]}}}
+    ).domain()
+    for end in ("\n", "\r\n"):
+        path = tmp_path / "data.csv"
+        path.write_bytes(("x,y" + end + ("1,2" + end) * 3).encode())
+        assert DuckDBSource(domain, path).judge()["rows"] == 3
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,10 @@ def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
     """Every column is text and nothing is sniffed: a type guess would let one row change how all others are read."""
     headers = []
     for path in files:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-            headers.append(next(csv.reader(stream, delimiter=delimiter), []))
+        with path.open("rb") as raw:
+            # Only the header must be text; a bad byte in a later row is a value like any other.
+            first = raw.readline(1 << 20).decode("utf-8-sig").splitlines()[:1]
+            headers.append(next(csv.reader(first, delimiter=delimiter), []))
     header = headers[0]
     if not header or len({name.lower() for name in header}) != len(header):
         raise DocumentError("A CSV file must begin with a header of distinct column names.")
