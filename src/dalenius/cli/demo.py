@@ -53,7 +53,7 @@ def demo(
     for command in (
         f"dalenius plan {request}",
         f"dalenius release {request} --ledger {ledger} --policy {directory / 'policy.toml'} -o {out}",
-        f"dalenius infer interval {out} --confidence 0.99",
+        f"dalenius infer independence {out} -a branch -a gender",
         f"dalenius ledger show --ledger {ledger}",
         "make serve    [dim]# the table builder in the browser[/]",
     ):

@@ -136,20 +136,22 @@ class Kernel:
     """p(a, b): probability of showing b when the exact count is a; rows beyond the last follow the last one.
 
     `rows[a]` holds integers over the common denominator `scale`, for outputs first(a), first(a)+1, …; an exact count
-    beyond the table uses the last row, shifted by the difference.
+    beyond the table uses the last row, shifted by the difference; in a clamped kernel it uses the last row as it is, so
+    that larger counts cannot be told apart and no analysis of them is valid.
     """
 
     name: str
     firsts: tuple[int, ...]
     rows: tuple[tuple[int, ...], ...]
     scale: int
+    is_clamped: bool = False
     kind: ClassVar[str] = "kernel"
 
     def pmf(self, a: int, b: Any) -> FloatArray:
         """p(a, b), vectorised in b."""
         last = len(self.rows) - 1
         row = min(a, last)
-        shift = self.firsts[row] + max(a - last, 0)
+        shift = self.firsts[row] + (0 if self.is_clamped else max(a - last, 0))
         probabilities = np.array([w / self.scale for w in self.rows[row]])
         index = np.asarray(b, dtype=np.int64) - shift
         inside = probabilities[np.clip(index, 0, len(probabilities) - 1)]
@@ -163,6 +165,7 @@ class Kernel:
             "firsts": list(self.firsts),
             "rows": [[str(w) for w in row] for row in self.rows],
             "scale": str(self.scale),
+            "is_clamped": self.is_clamped,
         }
 
 
@@ -213,6 +216,7 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
                 firsts=tuple(int(f) for f in document["firsts"]),
                 rows=tuple(tuple(int(w) for w in row) for row in document["rows"]),
                 scale=int(document["scale"]),
+                is_clamped=bool(document.get("is_clamped", False)),
             )
         if kind == Joint.kind:
             return Joint(str(document["structure"]), dict(document.get("parameters", {})))

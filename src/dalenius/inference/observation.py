@@ -156,6 +156,10 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
     )
     kept = tuple(axes[k] for k in keep)
     if isinstance(law, Kernel):
+        if law.is_clamped:
+            raise Unsupported(
+                "Counts beyond this perturbation table are all shown alike, so no analysis of them is valid."
+            )
         if over:
             raise Unsupported(
                 "A margin of values seen through a kernel has no simple law; analyse the whole table."

@@ -63,6 +63,7 @@ def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
         firsts=(0,) * len(rows),
         rows=tuple(tuple(int(w) for w in row) for row in rows),
         scale=_SCALE // 2,
+        is_clamped=True,
     )
 
 
