@@ -11,6 +11,8 @@ from dalenius.core.law import Additive, FloatArray, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import ParameterError, RequestError
 
+# Measures whose cells add up to a margin.
+ADDITIVE = ("count", "total", "weighted count")
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
 
 
@@ -57,6 +59,8 @@ def margin(release: Release, *names: str) -> Table:
         if {axis.name for axis in table.space.axes} == set(names):
             return table
     source = next((t for t in release.tables if set(names) <= {a.name for a in t.space.axes}), None)
+    if source is not None and source.measure not in ADDITIVE:
+        raise RequestError(f"A {source.measure} does not add up; ask for the margin as a table of its own.")
     if source is None or release.is_joint:
         raise RequestError(
             f"No published table can be summed to {' x '.join(names) or 'the total'}.",

@@ -15,6 +15,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis
 from dalenius.core.release import Release, Table
+from dalenius.core.tabulation import ADDITIVE
 from dalenius.errors import RequestError
 from dalenius.server.pages.cells import Cell, half_widths, reliability, share_of
 
@@ -145,7 +146,7 @@ class _Builder:
         return self.margins[key]
 
     def _find(self, names: list[str]) -> _Part | None:
-        if self.table.measure == "mean":
+        if self.table.measure not in ADDITIVE:
             return None
         try:
             return _Part(self.release, self.release.margin(*names), self.confidence)
