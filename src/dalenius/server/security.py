@@ -60,7 +60,8 @@ class Guard:
         if self._host:
             # Links then name the configured address, whatever Host header the caller invented.
             others = [pair for pair in scope["headers"] if pair[0] != b"host"]
-            scope |= {"scheme": self._scheme, "headers": [(b"host", self._host.encode()), *others]}
+            scope["scheme"] = self._scheme
+            scope["headers"] = [(b"host", self._host.encode()), *others]
         answer = _Answer(scope, send, secure=self._secure)
         try:
             await self._app(scope, self._limited(receive), answer.send)
