@@ -216,29 +216,16 @@ class Curator:
         plan = self.planner.plan(document)
         form = canonical(document, self.domain)
         fingerprint = self._registered_fingerprint()
-        fixed = plan_digest(plan, self.policy)
-        key = memo_key(form.digest, self.domain_digest, fingerprint, fixed)
         stage("charging the ledger")
         if not is_official:
             ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
         reservation = self.ledger.reserve(
-            Charge(
-                population=self.domain.population,
-                relation=self.domain.neighbours.relation,
-                dataset=self.domain.name,
-                version=self.domain.version,
-                key=key,
-                request=form.content,
-                definition=plan.definition,
-                budget=plan.budget.to_dict(),
-                cost=plan.reservation,
-                page=getattr(plan, "page", "master"),
+            self.charge(
+                document,
+                plan,
+                form,
+                fingerprint,
                 analyst=analyst,
-                variables=self._sensitive(document),
-                plan_digest=fixed,
-                fingerprint=fingerprint,
-                is_tainted=self._rng.is_tainted,
-                is_public_data=self.domain.is_public,
                 approved_by=approved_by,
                 is_official=is_official,
             )
@@ -248,6 +235,40 @@ class Curator:
             first = Status(status or self.policy.release)
             stored = self._complete(plan, replace(reservation, fingerprint=fingerprint), form, first, stage)
         return self._read(stored)
+
+    def charge(
+        self,
+        document: RequestDocument,
+        plan: TablePlan,
+        form: Canonical,
+        fingerprint: str,
+        *,
+        analyst: str = "",
+        approved_by: str = "",
+        is_official: bool = False,
+    ) -> Charge:
+        """What the ledger is asked to pay; known from documents and the registration alone."""
+        fixed = plan_digest(plan, self.policy)
+        return Charge(
+            population=self.domain.population,
+            relation=self.domain.neighbours.relation,
+            dataset=self.domain.name,
+            version=self.domain.version,
+            key=memo_key(form.digest, self.domain_digest, fingerprint, fixed),
+            request=form.content,
+            definition=plan.definition,
+            budget=plan.budget.to_dict(),
+            cost=plan.reservation,
+            page=getattr(plan, "page", "master"),
+            analyst=analyst,
+            variables=self._sensitive(document),
+            plan_digest=fixed,
+            fingerprint=fingerprint,
+            is_tainted=self._rng.is_tainted,
+            is_public_data=self.domain.is_public,
+            approved_by=approved_by,
+            is_official=is_official,
+        )
 
     def _complete(
         self, plan: TablePlan, reservation: Reservation, form: Canonical, status: Status, stage: Stage

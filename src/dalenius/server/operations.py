@@ -15,7 +15,6 @@ from typing import Any
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.curator.curator import Curator
-from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
 from dalenius.ledger import Charge, Ledger
@@ -142,24 +141,14 @@ class Desk:
             registration = self.ledger.registration(curator.domain.name, curator.domain.version)
         if registration is None:
             raise NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
-        fixed = plan_digest(plan, curator.policy)
-        charge = Charge(
-            population=curator.domain.population,
-            relation=curator.domain.neighbours.relation,
-            dataset=curator.domain.name,
-            version=curator.domain.version,
-            key=memo_key(form.digest, curator.domain_digest, registration.fingerprint, fixed),
-            request=form.content,
-            definition=plan.definition,
-            budget=plan.budget.to_dict(),
-            cost=plan.reservation,
-            page=getattr(plan, "page", "master"),
+        charge = curator.charge(
+            document,
+            plan,
+            form,
+            registration.fingerprint,
             analyst=analyst,
-            variables=_sensitive(document, curator),
-            plan_digest=fixed,
-            fingerprint=registration.fingerprint,
-            is_public_data=curator.domain.is_public,
             approved_by=approved_by,
+            is_official=not analyst,
         )
         return Quote(document, plan, form.space.size, charge)
 
@@ -237,13 +226,6 @@ class Desk:
         for served in self.served.values():
             served.curator.close()
         self.ledger.close()
-
-
-def _sensitive(document: RequestDocument, curator: Curator) -> tuple[str, ...]:
-    """Variables of the request that carry a cap of their own."""
-    used = {axis.variable for axis in document.axes(curator.domain)} | set(document.table.where)
-    used |= {name for name in (document.table.of, document.table.weight) if name}
-    return tuple(sorted(name for name in used if curator.domain.variable(name).is_sensitive))
 
 
 def _outage(error: BaseException) -> str | None:
