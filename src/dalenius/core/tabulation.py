@@ -9,10 +9,12 @@ import numpy as np
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, FloatArray, Law
 from dalenius.core.release import Release, Table
-from dalenius.errors import ParameterError, RequestError
+from dalenius.errors import DaleniusError, ParameterError, RequestError
 
 # Measures whose cells add up to a margin.
 ADDITIVE = ("count", "total", "weighted count")
+# Adjustments that move shown values without saying that they are biased.
+_MOVING = ("anchor", "invariants")
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
 
 
@@ -27,16 +29,40 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         raise ParameterError(
             f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence"
         )
+    is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
     law = _law_of(release, table)
-    if isinstance(law, Additive) and table.is_unbiased:
+    centre = table.values
+    if table.measure in ADDITIVE and is_adjusted:
+        centre, law = _measured(release, table)
+    if isinstance(law, Additive):
         half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
         half[list(table.space.structural_indices)] = 0.0
     else:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
-    lower, upper = table.values - half, table.values + half
+    lower, upper = centre - half, centre + half
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
     return lower, upper
+
+
+def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
+    """Measured values behind an adjusted table, and their law; NaN where they cannot be rebuilt.
+
+    An adjustment moves what is shown, not what was measured: a valid interval is the measured one.
+    """
+    for block in release.blocks:
+        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
+        if is_same and isinstance(block.law, Additive):
+            return block.values.astype(np.float64) * float(block.law.step), block.law
+    if release.is_joint:
+        from dalenius.core import joint
+
+        try:
+            rebuilt = joint.linear_map(release, table)([block.values for block in release.blocks])
+            return np.asarray(rebuilt, dtype=np.float64), None
+        except DaleniusError:
+            pass
+    return np.full(table.values.shape, np.nan), None
 
 
 def _law_of(release: Release, table: Table) -> Law | None:

@@ -22,7 +22,7 @@ from dalenius.core.estimate import figure, finish, short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.inference.observe import Seen, observe
+from dalenius.inference.observe import Seen, observe, refuse_repeats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +76,7 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
     """Inverse-variance mean of several releases of the same table."""
     if len(releases) < 2:
         raise ParameterError("At least two releases are needed to combine.")
+    refuse_repeats(releases)
     seen = [observe(r, *names) for r in releases]
     for other in seen[1:]:
         if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in seen[0].axes]:

@@ -69,8 +69,17 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
     return ranked[0] if ranked else None
 
 
+def refuse_repeats(releases: Sequence[object]) -> None:
+    """One release given twice is one measurement: counting it twice would break every error rate."""
+    entries = [r.provenance.ledger_entry for r in releases if isinstance(r, Release)]
+    named = [entry for entry in entries if entry]
+    if len(set(named)) < len(named) or len({id(r) for r in releases}) < len(releases):
+        raise Unsupported("The same release was given twice; only independent releases are combined.")
+
+
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
     """Independent releases of the same table: each cell is seen several times."""
+    refuse_repeats(releases)
     parts = [_single(release, names) for release in releases]
     if not parts:
         raise Unsupported("There is no release to analyse.")

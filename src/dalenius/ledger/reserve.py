@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dalenius.core.exact import plain
 from dalenius.errors import (
     ApprovalRequired,
     BudgetExhausted,
@@ -165,7 +164,8 @@ class Reserve:
             raise ApprovalRequired(
                 "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
             )
-        for key in self.purses:
+        # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others.
+        for key in sorted(self.purses, key=lambda k: k.kind != ANALYST):
             purse = state.purse(key)
             if key.kind == WAVE and terms.is_scheduled and not purse.is_limited:
                 raise BudgetExhausted(
@@ -187,7 +187,7 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
         return QuotaExhausted(
             f"The quota of {charge.analyst!r} cannot pay this request.", cost=cost, quota=purse.to_dict()
         )
-    asked = f"rho {plain(charge.cost.rho)}, delta {plain(charge.cost.delta)}"
+    asked = f"rho {float(charge.cost.rho):.6g}, delta {float(charge.cost.delta):.3g}"
     reason = {
         TOTAL: f"The account of population {charge.population!r} cannot pay {asked}.",
         OTHERS: f"What is left for {charge.population!r} is kept back for official tables; asked: {asked}.",

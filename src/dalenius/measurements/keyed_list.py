@@ -104,7 +104,11 @@ class KeyedList:
         description = {
             "population": self.population,
             "fingerprint": self.fingerprint,
-            "list": [[axis.name, list(axis.labels)] for axis in self.query.space.axes],
+            "list": [
+                [axis.name, list(axis.labels), list(axis.codes), list(axis.cuts), axis.level]
+                for axis in self.query.space.axes
+            ],
+            "structural_zeros": [list(cell) for cell in sorted(self.query.space.structural_zeros)],
             "where": [[f.variable, list(f.codes), f.low, f.high] for f in self.query.where],
         }
         noise = keyed_noise(self.mechanism, self._wanted, self.secret, description)

@@ -45,7 +45,11 @@ class Anchor:
             known = _shared(margin, anchors)
             used |= set(known)
             moved = impose(array, margin, known) if known else array
-            tables.append(replace(table, values=restored(table, names, moved), is_unbiased=table.is_unbiased))
+            tables.append(
+                replace(
+                    table, values=restored(table, names, moved), is_unbiased=table.is_unbiased and not known
+                )
+            )
         note = {
             "name": self.name,
             "published": first.digest,

@@ -120,11 +120,12 @@ class Accounts:
         return User(name, Role(role))
 
     def set_password(self, name: str, password: str) -> None:
-        """A new password ends every session of the user."""
+        """A new password ends every session and every token of the user."""
         hashed = self._hashed(password)
         with self._store.transaction() as run:
             run("UPDATE users SET password = ? WHERE name = ?", (hashed, name))
             run("DELETE FROM sessions WHERE name = ?", (name,))
+            run("DELETE FROM tokens WHERE name = ?", (name,))
 
     def deactivate(self, name: str) -> None:
         """Sign a user out everywhere, for good."""

@@ -110,7 +110,7 @@ class Extreme:
         """
         data = prepare(values, self.low, self.high)
         n = len(data)
-        if not neighbours.is_replace and n <= self.rank:
+        if not neighbours.is_replace and (n <= self.rank or not self.is_complete):
             return self.high - self.low
         if not 1 <= self.position(n) <= n:
             return 0

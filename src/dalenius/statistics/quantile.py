@@ -111,6 +111,9 @@ class Quantile:
         """Largest change between neighbours made of these values only, exactly, in 1 / unit steps."""
         data = prepare(values, self.low, self.high)
         n = len(data)
+        if not neighbours.is_replace and not self.is_complete:
+            # Rows that a filter leaves out can make up a whole data set: the list may be empty, the answer a bound.
+            return self.unit * (self.high - self.low)
         if not n:
             return 0
         spread = int(data.values[-1] - data.values[0])
