@@ -109,7 +109,7 @@ def test_margins_around_structural_zeros_have_their_own_noise(laplace, make_rele
     assert not gone.possible[0, 0] and gone.released[0, 0] == 0
     assert independence(release, "A", "B", replicates=19).details["fitted"][0, 0] == 0
     with pytest.raises(Unsupported, match="not combined"):
-        observe([release, release], "C", "A")
+        observe([release, release.with_()], "C", "A")
 
 
 def test_names(laplace, make_release) -> None:
