@@ -18,6 +18,8 @@ from dalenius.core.query import Filter
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 
+WHOSE_ROWS = "This table is a sum of a stored list: it counts the records that have a declared value of every variable of the list."
+
 
 @dataclass(frozen=True, eq=False)
 class _Selection:
@@ -193,7 +195,12 @@ def _answer(release: Release, table: Table, space: CellSpace, selections: Sequen
         tables=(shown,),
         law=law,
         adjustments=(*release.adjustments, note),
-        provenance=replace(release.provenance, cost=nothing, strategy="stored list"),
+        provenance=replace(
+            release.provenance,
+            cost=nothing,
+            strategy="stored list",
+            warnings=(*release.provenance.warnings, WHOSE_ROWS),
+        ),
     )
 
 
