@@ -1,5 +1,6 @@
 """A release through the ledger, step by step, on both stores."""
 
+import shutil
 import stat
 import threading
 from fractions import Fraction
@@ -22,6 +23,7 @@ from dalenius.errors import (
     UnknownName,
 )
 from dalenius.ledger import Ledger
+from dalenius.ledger.keys import KeyFolder
 
 
 def test_a_release_is_charged_stored_and_read_back(ledger, charge):
@@ -360,10 +362,18 @@ def test_secrets_are_private_files_made_once(ledger, opener, tmp_path):
 
 def test_a_lost_or_foreign_secret_is_noticed(ledger, opener, tmp_path):
     ledger.secret("people")
+    with pytest.raises(LedgerMismatch, match="folder of keys"):
+        opener(keys=tmp_path / "elsewhere")
+    assert not (tmp_path / "elsewhere").exists()
+    name, signer = "population/people", KeyFolder(tmp_path / "keys")._path("anchor")
+    lost = KeyFolder(tmp_path / "lost")
+    lost.folder.mkdir()
+    shutil.copy(signer, lost.folder)
     with pytest.raises(LedgerMismatch, match="missing"):
-        opener(keys=tmp_path / "elsewhere").secret("people")
-    with pytest.raises(LedgerMismatch):
-        opener(keys=tmp_path / "elsewhere").secret("people")
+        opener(keys=lost.folder).secret("people")
+    lost.get_or_make(name)
+    with pytest.raises(LedgerMismatch, match="does not belong"):
+        opener(keys=lost.folder).secret("people")
 
 
 def test_notes_are_lines(ledger):
@@ -386,7 +396,7 @@ def test_lines_and_documents_cannot_be_edited_by_mistake(ledger, charge):
         "DELETE FROM releases",
     ):
         with pytest.raises(Exception, match="never"), ledger._store.transaction():
-            ledger._store.run(sql, [()])
+            ledger._store.run([(sql, [()])])
     with pytest.raises(Exception), ledger._store.transaction():  # noqa: B017 - each store has its own
-        ledger._store.run("UPDATE purses SET spent_rho = limit_rho + 1", [()])
+        ledger._store.run([("UPDATE purses SET spent_rho = limit_rho + 1", [()])])
     assert ledger.verify().is_ok

@@ -83,10 +83,11 @@ class Life(RuleBasedStateMachine):
         known = self.keys.get(key)
         expected: type[DaleniusError] | None = None
         if known is None:
-            if self.spent + units > self.limit:
-                expected = BudgetExhausted
-            elif self.by.get(analyst, 0) + units > self.quotas.get(analyst, 10**18):
+            # The analyst's own quota speaks first.
+            if self.by.get(analyst, 0) + units > self.quotas.get(analyst, 10**18):
                 expected = QuotaExhausted
+            elif self.spent + units > self.limit:
+                expected = BudgetExhausted
         elif known["document"] is None:
             expected = Conflict if self.now < float(str(known["until"])) else None
         elif known["status"] == "withdrawn" or (

@@ -4,11 +4,13 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dalenius.errors import LedgerMismatch, ParameterError
 from dalenius.ledger import Ledger
 from dalenius.ledger.anchor import Anchor
 from dalenius.ledger.draft import Draft, Head
@@ -77,7 +79,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, In
 
 def look(ledger: Ledger, store: SqliteStore, *, is_anchored: bool = True) -> VerifyReport:
     lines = ledger._anchor_file.lines(ledger._name) if is_anchored else None
-    return verify_store(store, lines)
+    return verify_store(store, lines, ledger.public_key)
 
 
 def columns(store: SqliteStore, table: str) -> list[str]:
@@ -217,6 +219,40 @@ def test_a_chain_written_anew_is_detected_with_the_anchor(scene):
             assert look(ledger, intruder, is_anchored=False).is_ok
 
 
+def test_an_auditor_verifies_with_the_public_key_and_writes_nothing(scene, charge, tmp_path):
+    ledger, intruder = scene
+    path, anchor = ledger.location, ledger._anchor_file.path
+    with Ledger.open(path, anchor=anchor, keys=tmp_path / "none", public_key=ledger.public_key) as auditor:
+        assert auditor.verify().is_ok
+        assert auditor.statement("people").to_dict() == ledger.statement("people").to_dict()
+        for write in (
+            lambda: auditor.reserve(charge("new")),
+            lambda: auditor.grant("people", "add-remove", 1, 0, by="auditor"),
+        ):
+            with pytest.raises(LedgerMismatch, match="nothing is written"):
+                write()
+        with intruder.at_work():
+            forge_line(intruder, random.Random(1))
+            assert not look(auditor, intruder).is_ok
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(LedgerMismatch, match="folder of keys"):
+        Ledger.open(path, anchor=anchor, keys=tmp_path / "none")
+    with pytest.raises(LedgerMismatch, match="first line"):
+        Ledger.open(path, anchor=anchor, public_key="ab" * 32)
+    with pytest.raises(ParameterError):
+        Ledger.open(path, anchor=anchor, public_key="not a key")
+
+
+def test_a_store_written_anew_under_another_key_is_detected(scene):
+    ledger, intruder = scene
+    first, *rest = ledger.entries()
+    other = replace(first, body={**first.body, "public_key": "00" * 32})
+    with intruder.at_work():
+        rewrite(intruder, [other, *rest])
+        report = look(ledger, intruder, is_anchored=False)
+        assert any("another key" in problem for problem in report.problems)
+
+
 def test_heads_kept_elsewhere_are_looked_up(scene):
     ledger, _ = scene
     assert ledger.verify(heads=[ledger.head.digest]).is_ok
@@ -230,7 +266,7 @@ def test_the_anchor_itself_is_signed(scene, tmp_path):
     forged.write_text(good.replace('"seq":3', '"seq":4'))
     assert not ledger.verify(forged).is_ok
     # The right heads under a signature made with another key.
-    stranger = Anchor(tmp_path / "stranger", b"x" * 32)
+    stranger = Anchor.signed_with(tmp_path / "stranger", b"x" * 32)
     for line in ledger._anchor_file.lines(ledger._name):
         stranger.append(ledger._name, Head(line.seq, line.head), "now", is_release=False)
     assert not ledger.verify(stranger.path).is_ok

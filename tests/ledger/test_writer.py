@@ -11,7 +11,7 @@ from dalenius.errors import BudgetExhausted, InternalError, ParameterError
 from dalenius.ledger import Ledger
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.reserve import Reserve
-from dalenius.ledger.store import Raced, apply, load, read_head
+from dalenius.ledger.store import Raced, apply, load
 
 
 def run_together(ledger, charge, count, rho="1/1000"):
@@ -123,7 +123,7 @@ def test_a_stale_view_is_caught_by_the_statements(ledger, charge, opener):
     """Somebody else spends between our look and our statements: the conditions notice, not a lock."""
     other = opener()
     late = Reserve.of(charge("bb", rho="3/4"), "lease", 60.0)
-    stale, head = load(other._reader, late.needs), read_head(other._reader)
+    stale, head = load(other._reader, late.needs)
     ledger.reserve(charge("aa", rho="1/2"))
     draft = Draft(stale, head, 0.0)
     late.decide(draft)
@@ -164,17 +164,19 @@ def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isola
         ledger.close()
 
 
-def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeypatch):
-    """The thread that was appointed to lead is interrupted before it does."""
+@pytest.mark.parametrize("moment", ["waiting", "gathering"])
+def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeypatch, moment):
+    """The thread that was appointed to lead is interrupted before it does, or while it waits for company."""
     from dalenius.ledger.draft import Job
 
     original, interrupted = Job.wait, threading.Event()
 
-    def wait(self):
-        original(self)
-        if not self.is_done and not interrupted.is_set():
+    def wait(self, seconds=-1):
+        was_woken = original(self, seconds)
+        if (moment == "gathering") is (seconds > 0) and not self.is_done and not interrupted.is_set():
             interrupted.set()
             raise KeyboardInterrupt
+        return was_woken
 
     monkeypatch.setattr(Job, "wait", wait)
     paid, stopped = [], []
@@ -192,7 +194,8 @@ def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeyp
     for thread in threads:
         thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in threads)
-    assert len(stopped) == interrupted.is_set()
+    assert interrupted.is_set()
+    assert len(stopped) == 1
     assert (
         ledger.account("people").entries
         == len(paid)

@@ -30,6 +30,10 @@ Location = Annotated[
 ]
 AnchorPath = Annotated[Path | None, typer.Option("--anchor", help="File of signed heads, if kept elsewhere.")]
 KeysPath = Annotated[Path | None, typer.Option("--keys", help="Private folder of keys, if kept elsewhere.")]
+PublicKey = Annotated[
+    str | None,
+    typer.Option("--public-key", help="Look with the ledger's public key instead of its folder of keys."),
+]
 Population = Annotated[
     str | None, typer.Option("--population", help="Whose account; needed if there are several.")
 ]
@@ -39,7 +43,12 @@ Page = Annotated[str, typer.Option("--page", help="master, or data-dependent.")]
 
 @contextmanager
 def _opened(
-    location: str, anchor: Path | None, keys: Path | None, *, may_create: bool = False
+    location: str,
+    anchor: Path | None,
+    keys: Path | None,
+    public_key: str | None = None,
+    *,
+    may_create: bool = False,
 ) -> Iterator["Ledger"]:
     """The ledger; looking at one that does not exist does not create it."""
     from dalenius.errors import LedgerMismatch
@@ -47,7 +56,7 @@ def _opened(
 
     if not may_create and "://" not in location and not Path(location).is_file():
         raise LedgerMismatch(f"There is no ledger at {location!r}.")
-    ledger = Ledger.open(location, anchor=anchor, keys=keys)
+    ledger = Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key)
     try:
         yield ledger
     finally:
@@ -73,13 +82,14 @@ def show(
     last: Annotated[int, typer.Option("--last", min=0, help="Most lines to print; 0 prints all.")] = 50,
     anchor: AnchorPath = None,
     keys: KeysPath = None,
+    public_key: PublicKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the statement: who, when, what, under which definition, at what cost, and what was left."""
     from dalenius.cli.ledger_output import print_statement
     from dalenius.cli.output import emit
 
-    with _opened(ledger, anchor, keys) as book:
+    with _opened(ledger, anchor, keys, public_key) as book:
         name = _only(book, population)
         statement = book.statement(name, analyst)
         reading = book.odometer(name, delta) if analyst is None else None
@@ -94,6 +104,7 @@ def verify(
     ledger: Location,
     anchor: AnchorPath = None,
     keys: KeysPath = None,
+    public_key: PublicKey = None,
     without_anchor: Annotated[
         bool, typer.Option("--without-anchor", help="Check the store against itself only.")
     ] = False,
@@ -108,10 +119,11 @@ def verify(
     from dalenius.cli.output import console, emit
     from dalenius.errors import LedgerCorrupt
 
-    with _opened(ledger, anchor, keys) as book:
+    with _opened(ledger, anchor, keys, public_key) as book:
         report = book.verify(heads=head or (), is_anchored=not without_anchor)
+        key = book.public_key
     if as_json:
-        emit(report.to_dict())
+        emit(report.to_dict() | {"public_key": key})
     else:
         out = console()
         verdict = "[green]The ledger holds.[/]" if report.is_ok else "[bold red]The ledger does not hold.[/]"
@@ -121,6 +133,7 @@ def verify(
             f"{report.unfinished:,} charged and not completed."
         )
         out.print(f"Head {report.head}")
+        out.print(f"Public key {key}")
         for problem in report.problems:
             out.print(f"[red]- {escape(problem)}[/]")
         out.print("[dim]Not known:[/]")
@@ -141,9 +154,10 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", help="Write to a file.")] = None,
     anchor: AnchorPath = None,
     keys: KeysPath = None,
+    public_key: PublicKey = None,
 ) -> None:
     """Write every line of the ledger, with its digests, or the statement as CSV or JSON."""
-    with _opened(ledger, anchor, keys) as book:
+    with _opened(ledger, anchor, keys, public_key) as book:
         if statement:
             from dalenius.ledger.statement import export_statement
 

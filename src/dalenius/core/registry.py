@@ -30,6 +30,7 @@ def names(package: str) -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not m.name.startswith("_")))
 
 
+@cache
 def get(package: str, name: str) -> Any:
     """The public object of one extension."""
     if name not in names(package):

@@ -10,7 +10,7 @@ variable   the cap of a sensitive variable
 wave       one version's part of a declared schedule
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -37,8 +37,7 @@ class PurseKey(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purse:
+class Purse(NamedTuple):
     """A limit and what was spent under it, in ledger units; `impure` counts the charges without a pure loss."""
 
     key: PurseKey
@@ -60,19 +59,19 @@ class Purse:
     def after(self, units: Units) -> "Purse":
         """The purse once the charge is paid."""
         return Purse(
-            key=self.key,
-            limit_rho=self.limit_rho,
-            limit_delta=self.limit_delta,
-            spent_rho=self.spent_rho + units.rho,
-            spent_delta=self.spent_delta + units.delta,
-            spent_epsilon=self.spent_epsilon + (units.epsilon or 0),
-            impure=self.impure + (units.epsilon is None),
-            charges=self.charges + 1,
+            self.key,
+            self.limit_rho,
+            self.limit_delta,
+            self.spent_rho + units.rho,
+            self.spent_delta + units.delta,
+            self.spent_epsilon + (units.epsilon or 0),
+            self.impure + (units.epsilon is None),
+            self.charges + 1,
         )
 
     def with_limit(self, rho: int, delta: int) -> "Purse":
         """The same purse under another limit; one below what was spent closes the purse."""
-        return replace(self, limit_rho=max(rho, self.spent_rho), limit_delta=max(delta, self.spent_delta))
+        return self._replace(limit_rho=max(rho, self.spent_rho), limit_delta=max(delta, self.spent_delta))
 
     @property
     def is_limited(self) -> bool:
@@ -82,15 +81,7 @@ class Purse:
     @property
     def numbers(self) -> tuple[int, ...]:
         """Everything that the store keeps, in its order."""
-        return (
-            self.limit_rho,
-            self.limit_delta,
-            self.spent_rho,
-            self.spent_delta,
-            self.spent_epsilon,
-            self.impure,
-            self.charges,
-        )
+        return self[1:]
 
     def to_dict(self) -> dict[str, Any]:
         """Exact text, for statements."""

@@ -1,17 +1,20 @@
 """The head of the chain, signed and kept in a second file, so that a shortened or replaced store is noticed.
 
-Every segment appends a line with the head it ends in and a keyed digest (HMAC-SHA256) of that line; the key is kept
-outside the store. The file is synchronised to disk whenever the segment holds a release. Lines of several writers
-may stand in another order than the chain: each line speaks for itself.
+Every segment appends a line with the head it ends in and an Ed25519 signature of that line. The secret key is kept
+outside the store; the public one stands in the ledger's first line, so that an auditor can check what only the
+custodian can sign. The file is synchronised to disk whenever the segment holds a release. Lines of several writers may
+stand in another order than the chain: each line speaks for itself.
 """
 
-import hashlib
-import hmac
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from dalenius.errors import ParameterError
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import canonical
 
@@ -26,24 +29,55 @@ class AnchorLine:
 
 
 class Anchor:
-    """The second file."""
+    """The second file, with the key that checks its lines and, for who may write, the one that signs them."""
 
-    def __init__(self, path: Path, key: bytes) -> None:
+    def __init__(self, path: Path, public: Ed25519PublicKey, secret: Ed25519PrivateKey | None = None) -> None:
         self.path = path
-        self._key = key
+        self._public = public
+        self._secret = secret
+
+    @classmethod
+    def signed_with(cls, path: Path, key: bytes) -> "Anchor":
+        """For who holds the secret key."""
+        secret = Ed25519PrivateKey.from_private_bytes(key)
+        return cls(path, secret.public_key(), secret)
+
+    @classmethod
+    def checked_with(cls, path: Path, public_key: str) -> "Anchor":
+        """For an auditor, who cannot sign."""
+        try:
+            return cls(path, Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key)))
+        except ValueError as error:
+            raise ParameterError("A public key has 64 hexadecimal digits.") from error
+
+    @property
+    def public_key(self) -> str:
+        """What the ledger's first line names."""
+        return self._public.public_bytes_raw().hex()
+
+    @property
+    def can_sign(self) -> bool:
+        """Whether this is the custodian's side."""
+        return self._secret is not None
 
     def at(self, path: Path | None) -> "Anchor":
-        """The same key for another copy of the file."""
-        return self if path is None else Anchor(path, self._key)
+        """The same keys for another copy of the file."""
+        return self if path is None else Anchor(path, self._public, self._secret)
 
-    def _sign(self, body: dict[str, object]) -> str:
-        return hmac.new(self._key, canonical(body).encode(), hashlib.sha256).hexdigest()
+    def _is_signed(self, body: dict[str, object], signature: str) -> bool:
+        try:
+            self._public.verify(bytes.fromhex(signature), canonical(body).encode())
+        except (InvalidSignature, ValueError):
+            return False
+        return True
 
     def append(self, ledger: str, head: Head, at: str, *, is_release: bool) -> None:
         """Add a head; one write, so that lines of several processes do not mix."""
+        assert self._secret is not None, "a ledger that cannot sign does not write"
         body: dict[str, object] = {"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}
         # The line break comes first: a line that a power failure cut short does not spoil the next one.
-        line = "\n" + canonical(body | {"signature": self._sign(body)})
+        signature = self._secret.sign(canonical(body).encode()).hex()
+        line = "\n" + canonical(body | {"signature": signature})
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, line.encode())
@@ -63,7 +97,7 @@ class Anchor:
             try:
                 document = json.loads(text)
                 signature = str(document.pop("signature"))
-                good = hmac.compare_digest(signature, self._sign(document)) and document["ledger"] == ledger
+                good = document["ledger"] == ledger and self._is_signed(document, signature)
                 found.append(AnchorLine(int(document["seq"]), str(document["head"]), good))
             except (ValueError, KeyError, TypeError, AttributeError):
                 found.append(AnchorLine(0, "", False))

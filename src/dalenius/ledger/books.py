@@ -137,4 +137,5 @@ class Books:
             # The anchor is read first: a segment that is written meanwhile is then in the store already.
             lines = self._anchor_file.at(Path(anchor) if anchor else None).lines(self._name)
         with self._reading:
-            return self._patiently(lambda: verify_store(self._reader, lines, heads))
+            key = self._anchor_file.public_key
+            return self._patiently(lambda: verify_store(self._reader, lines, key, heads))

@@ -1,6 +1,6 @@
 """The second command of a release: store what came out, and decide who is served it again."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, LedgerMismatch, NotAllowed, NotPublic
@@ -82,5 +82,5 @@ class Abandon:
             return False
         body = {"entry": row.entry, "key": row.key}
         draft.emit("abandon", population=row.population, by=self.reservation.analyst, body=body)
-        draft.state.charges[row.key] = replace(row, lease="", lease_until=0.0)
+        draft.state.charges[row.key] = row._replace(lease="", lease_until=0.0)
         return True

@@ -16,13 +16,13 @@ from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.keys import KeyFolder
 from dalenius.ledger.state import LIMIT_KINDS
 from dalenius.ledger.store import Lost
-from dalenius.ledger.writer import Writer
+from dalenius.ledger.writer import Sealed, Writer
 
 
 class Declarations(Books):
     """The custodian's side of a ledger: each declaration is a line."""
 
-    _writer: Writer
+    _writer: Writer | Sealed
     _keys: KeyFolder
 
     def _submit(self, command: Command) -> Any:

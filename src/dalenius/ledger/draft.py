@@ -1,7 +1,7 @@
 """One batch in the making: the touched part of the state, and the lines that will follow the head."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,14 +29,17 @@ class Needs:
     datasets: frozenset[str] = frozenset()
     checks: frozenset[str] = frozenset()
 
-    def __or__(self, other: "Needs") -> "Needs":
-        return Needs(
-            populations=self.populations | other.populations,
-            purses=self.purses | other.purses,
-            keys=self.keys | other.keys,
-            entries=self.entries | other.entries,
-            datasets=self.datasets | other.datasets,
-            checks=self.checks | other.checks,
+    @classmethod
+    def of_all(cls, commands: Iterable["Command"]) -> "Needs":
+        """What a batch must see."""
+        needs = [command.needs for command in commands]
+        return cls(
+            populations=frozenset().union(*(n.populations for n in needs)),
+            purses=frozenset().union(*(n.purses for n in needs)),
+            keys=frozenset().union(*(n.keys for n in needs)),
+            entries=frozenset().union(*(n.entries for n in needs)),
+            datasets=frozenset().union(*(n.datasets for n in needs)),
+            checks=frozenset().union(*(n.checks for n in needs)),
         )
 
 
@@ -96,9 +99,9 @@ class Job:
         self._gate = threading.Lock()
         self._gate.acquire()
 
-    def wait(self) -> None:
-        """Until somebody wakes us."""
-        self._gate.acquire()
+    def wait(self, seconds: float = -1) -> bool:
+        """Until somebody wakes us, or the time is over; whether we were woken."""
+        return self._gate.acquire(timeout=seconds)
 
     def wake(self) -> None:
         """Let the waiting thread go on."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 from dalenius.errors import LedgerCorrupt
@@ -17,6 +18,8 @@ FORMAT = "dalenius-ledger/1"
 GENESIS = "0" * 64
 NAME_LENGTH = 32
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
 
 def canonical(document: object) -> str:
     """The one text of a document: sorted names, no blanks, ASCII.
@@ -24,7 +27,7 @@ def canonical(document: object) -> str:
     >>> canonical({"b": 1, "a": ["é"]})
     '{"a":["\\\\u00e9"],"b":1}'
     """
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(document)
 
 
 def digest_of(content: bytes) -> str:
@@ -75,16 +78,11 @@ class Entry:
         text: str | None = None,
     ) -> "Entry":
         """The line that follows `previous`; `text` is the body's canonical text where it is known already."""
-        outer = {
-            "by": by,
-            "format": FORMAT,
-            "kind": kind,
-            "population": population,
-            "previous": previous,
-            "seq": seq,
-        }
         # The names are in sorted order, so the parts put together are the canonical text of the whole.
-        line = f'{{"at":"{at}","body":{text or canonical(body)},{canonical(outer)[1:]}'
+        line = (
+            f'{{"at":"{at}","body":{text or canonical(body)},"by":{_quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
+            f'"population":{_quoted(population)},"previous":"{previous}","seq":{seq}}}'
+        )
         return cls(
             seq=seq,
             kind=kind,

@@ -14,7 +14,7 @@ from pathlib import Path
 from dalenius.core.budget import Cost
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
-from dalenius.errors import Conflict, UnknownName
+from dalenius.errors import Conflict, LedgerMismatch, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note
 from dalenius.ledger.anchor import Anchor
@@ -22,10 +22,11 @@ from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Draft
+from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder
 from dalenius.ledger.reserve import Busy, Reserve
-from dalenius.ledger.store import Store, load, read_head
-from dalenius.ledger.writer import Writer
+from dalenius.ledger.store import Lost, Store, load, read_head
+from dalenius.ledger.writer import Sealed, Writer
 
 LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0
@@ -54,14 +55,16 @@ class Ledger(Declarations):
         clock: Callable[[], float],
         lease_seconds: float,
         wait_seconds: float,
+        public_key: str | None,
     ) -> None:
         self.location = location
         self.clock = clock
         self._lease_seconds = lease_seconds
         self._keys = keys
         self._store = connect(location)
-        super().__init__(connect(location), Anchor(anchor, keys.get_or_make("anchor")), wait_seconds)
-        self._writer = Writer(self._store, clock, self._anchor_segment)
+        super().__init__(connect(location), self._find_anchor(anchor, public_key), wait_seconds)
+        can_sign = self._anchor_file.can_sign
+        self._writer = Writer(self._store, clock, self._anchor_segment) if can_sign else Sealed()
         self._open()
 
     @classmethod
@@ -74,11 +77,13 @@ class Ledger(Declarations):
         keys: str | Path | None = None,
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = WAIT_SECONDS,
+        public_key: str | None = None,
     ) -> "Ledger":
         """Open the SQLite file or PostgreSQL database; a missing ledger is created.
 
         `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets.
         Both lie next to a SQLite file unless told otherwise, and in the user's state folder for a database.
+        With `public_key` instead of the keys a ledger can be read and verified, and nothing is written.
         """
         text = str(location)
         if "://" in text:
@@ -93,7 +98,29 @@ class Ledger(Declarations):
             clock=clock or time.time,
             lease_seconds=lease_seconds,
             wait_seconds=wait_seconds,
+            public_key=public_key,
         )
+
+    def _find_anchor(self, path: Path, public_key: str | None) -> Anchor:
+        """The keys this ledger was opened with first; new ones are made for a new ledger only."""
+        if public_key is not None:
+            return Anchor.checked_with(path, public_key)
+        try:
+            is_new = read_head(self._store).seq == 0
+        except Lost as error:
+            raise LedgerMismatch("The ledger's database cannot be reached.") from error
+        secret = self._keys.get_or_make("anchor") if is_new else self._keys.find("anchor")
+        if secret is None:
+            raise LedgerMismatch(
+                "The key that signs this ledger is not in its folder of keys. Restore the folder, or give the "
+                "ledger's public key to read and verify it."
+            )
+        return Anchor.signed_with(path, secret)
+
+    @property
+    def public_key(self) -> str:
+        """The key that checks the signatures of heads; publish it where it cannot be replaced with the ledger."""
+        return self._anchor_file.public_key
 
     def __enter__(self) -> "Ledger":
         return self
@@ -109,8 +136,15 @@ class Ledger(Declarations):
     def _open(self) -> None:
         if self.head.seq == 0:
             nonce = SystemRandomness().bytes(16).hex()
-            self._submit(Note(kind="open", population="", body={"nonce": nonce}, by=""))
-        self._name = self._ask(schema.ENTRIES + " WHERE seq = 1")[0][6]
+            body = {"nonce": nonce, "public_key": self.public_key}
+            self._submit(Note(kind="open", population="", body=body, by=""))
+        first = self._ask(schema.ENTRIES + " WHERE seq = 1")[0]
+        if Entry.read(first[4]).body.get("public_key") != self.public_key:
+            raise LedgerMismatch(
+                "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; "
+                "if that is the one in use, the first line was changed."
+            )
+        self._name = first[6]
 
     def _anchor_segment(self, draft: Draft) -> None:
         """Runs with the pen held, after the segment is on disk and before anybody is answered."""
@@ -124,7 +158,7 @@ class Ledger(Declarations):
 
         def look() -> Draft:
             with self._reading, self._reader.snapshot():
-                return Draft(load(self._reader, command.needs), read_head(self._reader), self.clock())
+                return Draft(*load(self._reader, command.needs), self.clock())
 
         draft = self._patiently(look)
         try:

@@ -8,7 +8,7 @@ from dalenius.errors import LedgerMismatch
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
-from dalenius.ledger.store import Lost, Raced
+from dalenius.ledger.store import Lost, Query, Raced, Statement
 
 _SCHEMA = "dalenius"
 _GUARDS = """
@@ -35,6 +35,7 @@ class PostgresStore:
         self._isolation = isolation
         self._psycopg = psycopg
         self._is_inside = False
+        self._begin: tuple[str, ...] = ()
         try:
             self._connect()
         except psycopg.Error as error:
@@ -71,25 +72,27 @@ class PostgresStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Writers queue at the head's row, so that few batches are written in vain."""
-        with self._bracket(f"BEGIN ISOLATION LEVEL {self._isolation}", "COMMIT"):
-            self._cursor.execute("SELECT seq FROM head WHERE id = 1 FOR UPDATE")
+        begin = (f"BEGIN ISOLATION LEVEL {self._isolation}", "SELECT seq FROM head WHERE id = 1 FOR UPDATE")
+        with self._bracket(begin, "COMMIT"):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Everything as of one moment."""
-        with self._bracket("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "ROLLBACK"):
+        with self._bracket(("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",), "ROLLBACK"):
             yield
 
     @contextmanager
-    def _bracket(self, begin: str, end: str) -> Iterator[None]:
+    def _bracket(self, begin: tuple[str, ...], end: str) -> Iterator[None]:
+        """`begin` travels with the first call inside; without one there is nothing to end."""
         with self._translated():
             self._reconnect()
-            self._cursor.execute(begin)
+            self._begin = begin
             self._is_inside = True
             try:
                 yield
-                self._cursor.execute(end)
+                if not self._begin:
+                    self._cursor.execute(end)
             except BaseException:
                 if not self._connection.broken:
                     with suppress(self._psycopg.Error):
@@ -97,6 +100,7 @@ class PostgresStore:
                 raise
             finally:
                 self._is_inside = False
+                self._begin = ()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -113,18 +117,42 @@ class PostgresStore:
             self._connection.close()
             self._connect()
 
-    def run(self, sql: str, rows: Sequence[Row]) -> int:
-        """Rows touched by all of the executions together; they travel to the server in one pipeline."""
-        self._cursor.executemany(_placeholders(sql), rows)
-        return int(self._cursor.rowcount)
+    def run(self, statements: Sequence[Statement]) -> list[int]:
+        """Rows touched by each statement; all of them travel to the server in one pipeline."""
+        cursors = [self._connection.cursor() for _ in statements]
+        with self._connection.pipeline():
+            self._send_begin()
+            for cursor, (sql, rows) in zip(cursors, statements, strict=True):
+                cursor.executemany(_placeholders(sql), rows)
+        return [int(cursor.rowcount) for cursor in cursors]
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Any]:
-        """Rows of a query; a broken connection is made anew first, but never in the middle of a transaction."""
+        """Rows of a query."""
+        return self.ask_all([(sql, parameters)])[0]
+
+    def ask_all(self, queries: Sequence[Query]) -> list[list[Any]]:
+        """Rows of each query; a broken connection is made anew first, but never in the middle of a transaction."""
         if self._is_inside:
-            return list(self._cursor.execute(_placeholders(sql), parameters).fetchall())
+            return self._asked(queries)
         with self._translated():
             self._reconnect()
-            return list(self._cursor.execute(_placeholders(sql), parameters).fetchall())
+            return self._asked(queries)
+
+    def _asked(self, queries: Sequence[Query]) -> list[list[Any]]:
+        if len(queries) == 1 and not self._begin:
+            sql, parameters = queries[0]
+            return [self._cursor.execute(_placeholders(sql), parameters).fetchall()]
+        cursors = [self._connection.cursor() for _ in queries]
+        with self._connection.pipeline():
+            self._send_begin()
+            for cursor, (sql, parameters) in zip(cursors, queries, strict=True):
+                cursor.execute(_placeholders(sql), parameters)
+        return [cursor.fetchall() for cursor in cursors]
+
+    def _send_begin(self) -> None:
+        for sql in self._begin:
+            self._cursor.execute(sql)
+        self._begin = ()
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -1,7 +1,7 @@
 """The first command of a release: reserve its worst case, or find that it was paid for before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dalenius.errors import (
@@ -84,8 +84,8 @@ class Reserve:
         )
 
     def _take(self, draft: Draft, row: ChargeRow) -> None:
-        draft.state.charges[row.key] = replace(
-            row, lease=self.lease, lease_until=draft.now + self.lease_seconds
+        draft.state.charges[row.key] = row._replace(
+            lease=self.lease, lease_until=draft.now + self.lease_seconds
         )
 
     def _again(self, draft: Draft, row: ChargeRow) -> Reservation:

@@ -3,6 +3,9 @@
 The statements carry the invariants themselves: a purse moves only if what it then holds is within its limit, a key
 is charged once, a charge is completed by the holder of its lease, the head moves only from where it was read. What
 a statement does not touch, as often as it should, rolls the batch back. No claim rests on an isolation level.
+
+A line has one index, its place: the chain cannot fork, because no place is taken twice and the head moves only from
+where it was read. An index over digests would guard nothing more and scatter every commit over the disk.
 """
 
 TABLES = """
@@ -13,12 +16,12 @@ CREATE TABLE IF NOT EXISTS head (
 );
 CREATE TABLE IF NOT EXISTS entries (
     seq         BIGINT PRIMARY KEY,
-    name        TEXT NOT NULL UNIQUE,
+    name        TEXT NOT NULL,
     kind        TEXT NOT NULL,
     population  TEXT NOT NULL,
     line        TEXT NOT NULL,
-    previous    TEXT NOT NULL UNIQUE,
-    digest      TEXT NOT NULL UNIQUE
+    previous    TEXT NOT NULL,
+    digest      TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS entries_by_population ON entries (population, seq);
 CREATE TABLE IF NOT EXISTS terms (
@@ -47,7 +50,7 @@ CREATE TABLE IF NOT EXISTS purses (
 CREATE TABLE IF NOT EXISTS charges (
     key             TEXT PRIMARY KEY,
     entry           TEXT NOT NULL UNIQUE,
-    seq             BIGINT NOT NULL UNIQUE,
+    seq             BIGINT NOT NULL,
     population      TEXT NOT NULL,
     dataset         TEXT NOT NULL,
     version         TEXT NOT NULL,

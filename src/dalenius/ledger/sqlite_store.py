@@ -11,7 +11,7 @@ from dalenius.errors import LedgerMismatch
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
-from dalenius.ledger.store import Raced
+from dalenius.ledger.store import Query, Raced, Statement
 
 _GUARDS = """
 CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
@@ -37,7 +37,12 @@ class SqliteStore:
             self._connection = sqlite3.connect(
                 path, timeout=60.0, isolation_level=None, check_same_thread=False
             )
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            for pragma in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                "foreign_keys = ON",
+                "wal_autocheckpoint = 8000",
+            ):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._create()
         except (sqlite3.DatabaseError, OSError) as error:
@@ -80,16 +85,20 @@ class SqliteStore:
         finally:
             self._connection.execute("ROLLBACK")
 
-    def run(self, sql: str, rows: Sequence[Row]) -> int:
-        """Rows touched by all of the executions together."""
+    def run(self, statements: Sequence[Statement]) -> list[int]:
+        """Rows touched by each statement, all of its executions together."""
         try:
-            return self._connection.executemany(sql, rows).rowcount
+            return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
         except sqlite3.IntegrityError as error:
             raise Raced(str(error)) from error
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
         """Rows of a query."""
         return self._connection.execute(sql, parameters).fetchall()
+
+    def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """Rows of each query."""
+        return [self.ask(sql, parameters) for sql, parameters in queries]
 
     def close(self) -> None:
         """Let go of file and lock."""

@@ -6,7 +6,7 @@ batch touches; `verify` folds all lines from the first one and compares the resu
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
@@ -24,8 +24,7 @@ from dalenius.ledger.charge import PAGES, Registration, Units
 from dalenius.ledger.entry import Entry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChargeRow:
+class ChargeRow(NamedTuple):
     """A charge and who may complete it; the lease is the only part that is not in the chain."""
 
     entry: str
@@ -45,8 +44,7 @@ class ChargeRow:
     lease_until: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseRow:
+class ReleaseRow(NamedTuple):
     """A completed charge: the digest of its document, and whether it is public."""
 
     entry: str
@@ -170,14 +168,14 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 
 
 def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    state.charges[body["key"]] = replace(state.charges[body["key"]], is_done=True)
+    state.charges[body["key"]] = state.charges[body["key"]]._replace(is_done=True)
     state.releases[body["entry"]] = ReleaseRow(
         entry=body["entry"], key=body["key"], digest=body["digest"], status=body["status"]
     )
 
 
 def _status(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    state.releases[body["entry"]] = replace(state.releases[body["entry"]], status=body["to"])
+    state.releases[body["entry"]] = state.releases[body["entry"]]._replace(status=body["to"])
 
 
 _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {

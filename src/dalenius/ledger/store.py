@@ -1,6 +1,6 @@
 """What both stores share: load the touched part of the state, and apply a drafted batch or none of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -13,6 +13,9 @@ from dalenius.ledger.state import State
 
 _CHUNK = 200
 
+Query = tuple[str, Row]
+Statement = tuple[str, Sequence[Row]]
+
 
 class Raced(Exception):
     """A statement did not touch what it should: somebody else was first. The batch is rolled back and redone."""
@@ -23,7 +26,7 @@ class Lost(Exception):
 
 
 class Store(Protocol):
-    """A place that keeps the ledger: two calls differ, everything else is the same hand-written SQL."""
+    """A place that keeps the ledger: how a call travels differs, the hand-written SQL is the same."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """A durable write transaction; on any exception nothing of it remains."""
@@ -31,11 +34,14 @@ class Store(Protocol):
     def snapshot(self) -> AbstractContextManager[None]:
         """A read transaction in which everything is seen at one moment."""
 
-    def run(self, sql: str, rows: Sequence[Row]) -> int:
-        """Execute for each row of parameters inside the transaction; how many rows were touched."""
+    def run(self, statements: Sequence[Statement]) -> list[int]:
+        """Execute each for each of its rows of parameters, inside the transaction; how many rows each touched."""
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
         """Rows of a query, inside the transaction or snapshot if there is one."""
+
+    def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """Rows of several queries, in one journey where the store is far away."""
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -43,105 +49,118 @@ class Store(Protocol):
 
 def read_head(store: Store) -> Head:
     """The last line."""
-    rows = store.ask(schema.HEAD)
+    return _as_head(store.ask(schema.HEAD))
+
+
+def _as_head(rows: Sequence[Row]) -> Head:
     if len(rows) != 1:
         raise LedgerCorrupt("The ledger has no head.")
     seq, digest = rows[0]
     return Head(int(seq), str(digest))
 
 
-def _where(
-    store: Store, sql: str, columns: Sequence[str], values: Iterable[Row], tail: str = ""
-) -> Iterator[Row]:
-    """Rows of a query whose columns equal one of the given tuples."""
+def _where(sql: str, columns: Sequence[str], values: Iterable[Row]) -> list[Query]:
+    """Queries for the rows whose columns equal one of the given tuples."""
     wanted = sorted(set(map(tuple, values)))
+    queries: list[Query] = []
     for start in range(0, len(wanted), _CHUNK):
         part = wanted[start : start + _CHUNK]
-        one = " AND ".join(f"{column} = ?" for column in columns)
-        clause = " OR ".join(f"({one})" for _ in part)
-        yield from store.ask(f"{sql} WHERE {clause}{tail}", [value for row in part for value in row])
+        if len(columns) == 1:
+            clause = f"{columns[0]} IN ({', '.join('?' * len(part))})"
+        else:
+            clause = " OR ".join([f"({' AND '.join(f'{column} = ?' for column in columns)})"] * len(part))
+        queries.append((f"{sql} WHERE {clause}", [value for row in part for value in row]))
+    return queries
 
 
-def load(store: Store, needs: Needs) -> State:
-    """The part of the state that a batch must see."""
-    populations = [(name,) for name in needs.populations]
-    keys = [(key,) for key in needs.keys]
-    entries = [(entry,) for entry in needs.entries]
-    datasets = [(name,) for name in needs.datasets]
-    state = State()
-    state.terms = {r[0]: as_terms(r) for r in _where(store, schema.TERMS, ["population"], populations)}
-    checks = [(name,) for name in needs.checks]
-    state.checks = {r[0]: r[1] for r in _where(store, schema.CHECKS, ["population"], checks)}
-    columns = ["population", "page", "kind", "name"]
-    state.purses = {p.key: p for p in map(as_purse, _where(store, schema.PURSES, columns, needs.purses))}
-    for column, values in (("key", keys), ("entry", entries)):
-        state.charges |= {c.key: c for c in map(as_charge, _where(store, schema.CHARGES, [column], values))}
-    done = [(charge.key,) for charge in state.charges.values() if charge.is_done]
-    state.releases = {r.entry: r for r in map(as_release, _where(store, schema.RELEASES, ["key"], done))}
-    for known in map(as_registration, _where(store, schema.REGISTRATIONS, ["dataset"], datasets)):
-        state.registrations[known.dataset, known.version] = known
-        state.owners[known.dataset] = known.population
-    return state
+def load(store: Store, needs: Needs) -> tuple[State, Head]:
+    """The part of the state that a batch must see, and the head it will follow."""
+    keys, entries = [(key,) for key in needs.keys], [(entry,) for entry in needs.entries]
+    asked: dict[str, list[Query]] = {
+        "terms": _where(schema.TERMS, ["population"], zip(needs.populations)),
+        "checks": _where(schema.CHECKS, ["population"], zip(needs.checks)),
+        "purses": _where(schema.PURSES, ["population", "page", "kind", "name"], needs.purses),
+        "charges": _where(schema.CHARGES, ["key"], keys) + _where(schema.CHARGES, ["entry"], entries),
+        "releases": _where(schema.RELEASES, ["key"], keys) + _where(schema.RELEASES, ["entry"], entries),
+        "registrations": _where(schema.REGISTRATIONS, ["dataset"], zip(needs.datasets)),
+        "head": [(schema.HEAD, ())],
+    }
+    found = iter(store.ask_all([query for queries in asked.values() for query in queries]))
+    rows = {name: [row for _ in queries for row in next(found)] for name, queries in asked.items()}
+    head = _as_head(rows.pop("head"))
+    return _as_state(rows), head
 
 
 def load_all(store: Store) -> State:
     """All of it, for verification."""
+    tables = {
+        "terms": schema.TERMS,
+        "checks": schema.CHECKS,
+        "purses": schema.PURSES,
+        "charges": schema.CHARGES,
+        "releases": schema.RELEASES,
+        "registrations": schema.REGISTRATIONS,
+    }
+    return _as_state({name: store.ask(sql) for name, sql in tables.items()})
+
+
+def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
     state = State()
-    state.terms = {r[0]: as_terms(r) for r in store.ask(schema.TERMS)}
-    state.checks = {r[0]: r[1] for r in store.ask(schema.CHECKS)}
-    state.purses = {p.key: p for p in map(as_purse, store.ask(schema.PURSES))}
-    state.charges = {c.key: c for c in map(as_charge, store.ask(schema.CHARGES))}
-    state.releases = {r.entry: r for r in map(as_release, store.ask(schema.RELEASES))}
-    for known in map(as_registration, store.ask(schema.REGISTRATIONS)):
+    state.terms = {row[0]: as_terms(row) for row in rows["terms"]}
+    state.checks = {row[0]: row[1] for row in rows["checks"]}
+    state.purses = {purse.key: purse for purse in map(as_purse, rows["purses"])}
+    state.charges = {charge.key: charge for charge in map(as_charge, rows["charges"])}
+    state.releases = {release.entry: release for release in map(as_release, rows["releases"])}
+    for known in map(as_registration, rows["registrations"]):
         state.registrations[known.dataset, known.version] = known
         state.owners[known.dataset] = known.population
     return state
 
 
-def _run(store: Store, sql: str, rows: Sequence[Row]) -> None:
-    """Every row of parameters must touch exactly one row of the store."""
-    if rows and store.run(sql, rows) != len(rows):
-        raise Raced(sql.split(maxsplit=1)[0])
-
-
 def apply(store: Store, draft: Draft) -> None:
     """Write what the batch changed. Each statement holds its own invariant; `Raced` if one of them did not."""
+    statements = [(sql, rows) for sql, rows in _statements(draft) if rows]
+    for (sql, rows), touched in zip(statements, store.run(statements), strict=True):
+        # Every row of parameters must touch exactly one row of the store.
+        if touched != len(rows):
+            raise Raced(sql.split(maxsplit=1)[0])
+
+
+def _statements(draft: Draft) -> list[Statement]:
     old, new = draft.before, draft.state
     changed = [t for name, t in new.terms.items() if old.terms.get(name) != t]
-    _run(
-        store,
-        schema.PUT_TERMS,
-        [(t.population, str(t.relation), t.approval_above, int(t.is_scheduled)) for t in changed],
-    )
-    _apply_purses(store, old, new)
-    _run(
-        store,
-        schema.ADD_ENTRY,
-        [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines],
-    )
-    _apply_charges(store, draft)
     fresh = [r for entry, r in new.releases.items() if entry not in old.releases]
-    _run(
-        store,
-        schema.ADD_RELEASE,
-        [(r.entry, r.key, r.digest, r.status, draft.documents[r.entry]) for r in fresh],
-    )
     moved = [(r, old.releases.get(e)) for e, r in new.releases.items()]
-    _run(store, schema.SET_STATUS, [(r.status, r.entry, was.status) for r, was in moved if was and was != r])
-    _run(
-        store,
-        schema.ADD_REGISTRATION,
-        [
-            (r.dataset, r.version, r.population, r.fingerprint, r.domain_digest, r.entry)
-            for place, r in new.registrations.items()
-            if place not in old.registrations
-        ],
-    )
-    _run(store, schema.ADD_CHECK, [(p, v) for p, v in new.checks.items() if p not in old.checks])
-    _run(store, schema.MOVE_HEAD, [(draft.tip.seq, draft.tip.digest, draft.head.seq, draft.head.digest)])
+    registered = [r for place, r in new.registrations.items() if place not in old.registrations]
+    return [
+        (
+            schema.PUT_TERMS,
+            [(t.population, str(t.relation), t.approval_above, int(t.is_scheduled)) for t in changed],
+        ),
+        *_purse_statements(old, new),
+        (
+            schema.ADD_ENTRY,
+            [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines],
+        ),
+        *_charge_statements(draft),
+        (
+            schema.ADD_RELEASE,
+            [(r.entry, r.key, r.digest, r.status, draft.documents[r.entry]) for r in fresh],
+        ),
+        (schema.SET_STATUS, [(r.status, r.entry, was.status) for r, was in moved if was and was != r]),
+        (
+            schema.ADD_REGISTRATION,
+            [
+                (r.dataset, r.version, r.population, r.fingerprint, r.domain_digest, r.entry)
+                for r in registered
+            ],
+        ),
+        (schema.ADD_CHECK, [(p, v) for p, v in new.checks.items() if p not in old.checks]),
+        (schema.MOVE_HEAD, [(draft.tip.seq, draft.tip.digest, draft.head.seq, draft.head.digest)]),
+    ]
 
 
-def _apply_purses(store: Store, old: State, new: State) -> None:
+def _purse_statements(old: State, new: State) -> list[Statement]:
     """Limits first, then payments: what a batch spends from one purse is one conditional statement."""
     opened, limits, payments = [], [], []
     # A fixed order of the rows keeps two writers from waiting for each other in a circle.
@@ -158,12 +177,10 @@ def _apply_purses(store: Store, old: State, new: State) -> None:
         paid = tuple(b - a for a, b in zip(was.numbers[2:], purse.numbers[2:], strict=True))
         if any(paid):
             payments.append((*paid, *key, paid[0], paid[1]))
-    _run(store, schema.OPEN_PURSE, opened)
-    _run(store, schema.SET_LIMIT, limits)
-    _run(store, schema.PAY, payments)
+    return [(schema.OPEN_PURSE, opened), (schema.SET_LIMIT, limits), (schema.PAY, payments)]
 
 
-def _apply_charges(store: Store, draft: Draft) -> None:
+def _charge_statements(draft: Draft) -> list[Statement]:
     added, taken, done = [], [], []
     for key, row in draft.state.charges.items():
         was = draft.before.charges.get(key)
@@ -180,6 +197,4 @@ def _apply_charges(store: Store, draft: Draft) -> None:
             taken.append((row.lease, row.lease_until, key, was.lease, row.fingerprint, row.plan_digest))
         if row.is_done and not was.is_done:
             done.append((key, row.entry, row.lease, row.fingerprint, row.plan_digest))
-    _run(store, schema.ADD_CHARGE, added)
-    _run(store, schema.TAKE_LEASE, taken)
-    _run(store, schema.COMPLETE, done)
+    return [(schema.ADD_CHARGE, added), (schema.TAKE_LEASE, taken), (schema.COMPLETE, done)]

@@ -1,7 +1,7 @@
 """Verification: recompute the chain, the totals and the digests of stored releases, and say what cannot be known."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dalenius.core.budget import Cost
@@ -55,7 +55,9 @@ class _Findings(list[str]):
             self.append(message)
 
 
-def verify_store(store: Store, anchored: list[AnchorLine] | None, heads: Iterable[str] = ()) -> VerifyReport:
+def verify_store(
+    store: Store, anchored: list[AnchorLine] | None, public_key: str, heads: Iterable[str] = ()
+) -> VerifyReport:
     """Check everything against everything. The anchor must have been read before this is called."""
     problems = _Findings()
     wanted = {line.seq for line in anchored or ()}
@@ -72,6 +74,8 @@ def verify_store(store: Store, anchored: list[AnchorLine] | None, heads: Iterabl
                 digests[count] = previous
             if entry is not None:
                 _replay(state, entry, problems)
+                if count == 1 and entry.body.get("public_key") != public_key:
+                    problems.add("The first line names another key than the one that signs this ledger.")
         try:
             head = read_head(store)
             if (head.seq, head.digest) != (count, previous):
@@ -147,7 +151,7 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
 
 def _compare(replayed: State, tables: State, problems: _Findings) -> None:
     """The tables must be what the lines add up to; leases are not in the chain."""
-    tables.charges = {k: replace(c, lease="", lease_until=0.0) for k, c in tables.charges.items()}
+    tables.charges = {k: c._replace(lease="", lease_until=0.0) for k, c in tables.charges.items()}
     for name in ("terms", "purses", "charges", "releases", "registrations", "checks"):
         left, right = getattr(replayed, name), getattr(tables, name)
         for key in sorted(left.keys() | right.keys(), key=str):

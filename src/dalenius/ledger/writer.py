@@ -5,17 +5,26 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
-from dalenius.errors import DaleniusError, InternalError
+from dalenius.errors import DaleniusError, InternalError, LedgerMismatch
 from dalenius.ledger.draft import Command, Draft, Head, Job, Needs
 from dalenius.ledger.reserve import Busy
-from dalenius.ledger.store import Lost, Raced, Store, apply, load, read_head
+from dalenius.ledger.store import Lost, Raced, Store, apply, load
 
 _MOST = 256
 _ATTEMPTS = 200
-_MOMENT = 0.001
+_MOMENT = 0.003
+
+
+class Sealed:
+    """The writer of a ledger that was opened to be looked at."""
+
+    def submit(self, command: Command) -> tuple[Any, Head]:
+        """Refuses."""
+        raise LedgerMismatch(
+            "This ledger was opened with its public key, to be read and verified; nothing is written to it."
+        )
 
 
 class Writer:
@@ -33,6 +42,7 @@ class Writer:
         self._mutex = threading.Lock()
         self._has_leader = False
         self._usual = 1
+        self._gathering: Job | None = None
         self._pid = os.getpid()
 
     def submit(self, command: Command) -> tuple[Any, Head]:
@@ -43,11 +53,14 @@ class Writer:
         with self._mutex:
             self._waiting.append(job)
             job.leads, self._has_leader = not self._has_leader, True
+            if self._gathering is not None and len(self._waiting) >= self._usual:
+                self._gathering.wake()
+                self._gathering = None
         try:
             if not job.leads:
                 job.wait()
             if not job.is_done:
-                self._lead()
+                self._lead(job)
         except BaseException:
             self._leave(job)
             raise
@@ -56,9 +69,9 @@ class Writer:
         answer, head = job.answer
         return answer, head
 
-    def _lead(self) -> None:
+    def _lead(self, leader: Job) -> None:
         """Write one batch, which holds at least the leader's own job, and appoint whoever waits next."""
-        self._gather()
+        self._gather(leader)
         with self._mutex:
             batch = tuple(self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST)))
         self._usual = len(batch)
@@ -69,7 +82,8 @@ class Writer:
                 job.is_done = True
             self._appoint()
             for job in batch:
-                job.wake()
+                if job is not leader:
+                    job.wake()
 
     def _appoint(self) -> None:
         """Let whoever waits longest lead next."""
@@ -83,17 +97,28 @@ class Writer:
     def _leave(self, job: Job) -> None:
         """Somebody was interrupted while waiting: withdraw the job if it is not written yet, and pass the lead on."""
         with self._mutex:
+            if self._gathering is job:
+                self._gathering = None
             is_waiting = job in self._waiting
             if is_waiting:
                 self._waiting.remove(job)
         if is_waiting and job.leads:
             self._appoint()
 
-    def _gather(self) -> None:
+    def _gather(self, leader: Job) -> None:
         """Those who were answered together tend to come back together: wait for them a moment."""
-        patience = time.perf_counter() + _MOMENT
-        while len(self._waiting) < self._usual and time.perf_counter() < patience:
-            time.sleep(_MOMENT / 20)
+        with self._mutex:
+            if len(self._waiting) >= self._usual:
+                return
+            self._gathering = leader
+        if leader.wait(_MOMENT):
+            return
+        with self._mutex:
+            if self._gathering is leader:
+                self._gathering = None
+                return
+        # The last one came just as patience ended, and the gate is open.
+        leader.wait()
 
     def _write(self, batch: tuple[Job, ...]) -> None:
         """Settle together; if something unforeseen happens, each alone, so that nobody pays for a neighbour."""
@@ -123,9 +148,9 @@ class Writer:
         raise InternalError("The ledger is too busy; nothing was written.")
 
     def _settle(self, batch: tuple[Job, ...]) -> None:
-        needs = reduce(Needs.__or__, (job.command.needs for job in batch))
+        needs = Needs.of_all(job.command for job in batch)
         with self._store.transaction():
-            draft = Draft(load(self._store, needs), read_head(self._store), self._clock())
+            draft = Draft(*load(self._store, needs), self._clock())
             for job in batch:
                 job.answer = job.error = None
                 try:
