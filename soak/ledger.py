@@ -31,8 +31,8 @@ GOALS = {
 }
 # Requests of each worker, rounds, or kills in one chunk: a few minutes each.
 CHUNK = {
-    "load_sqlite": 250,
-    "load_postgres": 50,
+    "load_sqlite": 1000,
+    "load_postgres": 500,
     "kill_clients_sqlite": 100,
     "kill_clients_postgres": 20,
     "kill_server_postgres": 5,
