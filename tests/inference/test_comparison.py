@@ -28,6 +28,25 @@ def test_goodness_of_fit_allows_cells_that_must_be_empty(laplace) -> None:
     assert clear.p_value == pytest.approx(1 / 200)
 
 
+def test_goodness_of_fit_gives_structural_zeros_no_share(laplace, make_release) -> None:
+    values, zeros = [[40, 41, 0], [39, 40, 42]], frozenset({(0, 2)})
+    law = laplace("2")
+    release = make_release(values, law, zeros=zeros)
+    found = goodness_of_fit(release, replicates=199)
+    fitted = found.details["fitted"]
+    assert found.degrees_of_freedom == 4
+    assert fitted[0, 2] == 0 and fitted.sum() == pytest.approx(202, abs=1)
+    flat = goodness_of_fit(from_values([40, 41, 39, 40, 42], law), replicates=199)
+    assert found.statistic == pytest.approx(flat.statistic, abs=1e-6)
+    assert found.p_value > 0.5
+    given = goodness_of_fit(release, [[2, 2, 0], [2, 2, 2]], replicates=199)
+    assert given.p_value == found.p_value and given.degrees_of_freedom == 4
+    with pytest.raises(ParameterError, match=r"\[1, 3\] is a structural zero"):
+        goodness_of_fit(release, [1] * 6)
+    with pytest.raises(ParameterError, match="before the axes"):
+        goodness_of_fit(release, "A", "B")
+
+
 @pytest.mark.statistical
 def test_goodness_of_fit_level(laplace) -> None:
     """Statistical: 300 tables at 5 %, at most 28 rejections (probability below 1e-3 at the nominal level)."""

@@ -3,7 +3,8 @@
 Guarantee
     The p-value simulates counts from the given distribution (with the fitted or public total) and measures them anew.
 Requires
-    Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total.
+    Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total. Structural zeros have
+    no probability, no expected count and no degree of freedom.
 References
     Rinott et al. (2018), section 6.2; algorithms.md 4.3 and 4.6.
 """
@@ -11,6 +12,7 @@ References
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from dalenius.core.estimate import TestResult
@@ -36,11 +38,11 @@ def goodness_of_fit(
     seed: int = 0,
     total: int | None = None,
 ) -> TestResult:
-    """Test that the counts follow the given cell probabilities (equal ones if none are given)."""
+    """Test that the counts follow the given cell probabilities (equal ones for all possible cells if none are given)."""
     if method not in METHODS[:2]:
         raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
     seen = observe(source, *names, total=total)
-    share = _shares(probabilities, seen.shape)
+    share = _shares(probabilities, seen.possible)
     level = max(float(seen.guess.sum()), 1.0) if seen.total is None else float(seen.total)
     null = Model(_LEVEL_ONLY, seen.names)
 
@@ -82,13 +84,21 @@ def goodness_of_fit(
     return result(seen, found, f"Goodness of fit of {' x '.join(seen.names)}", method)
 
 
-def _shares(probabilities: Sequence[float] | FloatArray | None, shape: tuple[int, ...]) -> FloatArray:
-    size = int(np.prod(shape))
+def _shares(probabilities: Sequence[float] | FloatArray | None, possible: NDArray[np.bool_]) -> FloatArray:
+    """Shares that sum to one; cells that cannot hold anything have none."""
     if probabilities is None:
-        return np.full(shape, 1 / size)
+        return np.asarray(possible / max(possible.sum(), 1), dtype=np.float64)
+    if isinstance(probabilities, str):
+        raise ParameterError(
+            f"Probabilities (or None for equal ones) come before the axes; received {probabilities!r}."
+        )
     share = np.asarray(probabilities, dtype=np.float64)
-    if share.size != size:
-        raise ParameterError(f"The table has {size} cells; received {share.size} probabilities.")
+    if share.size != possible.size:
+        raise ParameterError(f"The table has {possible.size} cells; received {share.size} probabilities.")
     if not np.all(np.isfinite(share)) or share.min() < 0 or share.sum() <= 0:
         raise ParameterError("Probabilities must be finite and not negative, and not all zero.")
-    return np.asarray(share / share.sum()).reshape(shape)
+    share = share.reshape(possible.shape)
+    if share[~possible].any():
+        cell = [int(k) + 1 for k in np.argwhere((share > 0) & ~possible)[0]]
+        raise ParameterError(f"The cell {cell} is a structural zero; its probability must be 0.", cell=cell)
+    return np.asarray(share / share.sum())
