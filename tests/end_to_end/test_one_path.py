@@ -110,6 +110,12 @@ def test_an_equivalent_spelling_is_the_same_request(office: Path) -> None:
     with registered(office) as curator:
         first = curator.release(office / "request.toml")
         assert to_json(curator.release(other)) == to_json(first)
+        # What the planner chose by itself may be named.
+        named = {"mechanism": first.provenance.mechanism}
+        assert to_json(curator.release(other | {"privacy": other["privacy"] | named})) == to_json(first)
+        assert len(curator.ledger.releases()) == 1
+        another = other | {"privacy": other["privacy"] | {"mechanism": "staircase"}}
+        assert curator.release(another).provenance.ledger_entry != first.provenance.ledger_entry
 
 
 CRASH = """

@@ -1,8 +1,8 @@
 """Same canonical request, same stored release, no new cost.
 
-The key binds what was asked (digest of the canonical request), of what (declared domain and the keyed fingerprint of
-the registered file), and how it is answered (law and parameters of every measurement). It never depends on who is in
-a cell. The key is internal: it holds a keyed fingerprint and is not published.
+The key binds what was asked (the canonical request, the planner's defaults filled in), of what (declared domain and
+the keyed fingerprint of the registered file), and how it is answered (law and parameters of every measurement). It
+never depends on who is in a cell. The key is internal: it holds a keyed fingerprint and is not published.
 """
 
 import hashlib

@@ -52,8 +52,13 @@ class Canonical:
 
     @cached_property
     def digest(self) -> str:
-        """Identity of the request."""
+        """Digest of the request as it was written, for provenance."""
         return digest(self.content)
+
+    def decided(self, mechanism: str, strategy: str) -> str:
+        """Digest of the request with what was left to the planner filled in: a default may be named or not."""
+        chosen = {"mechanism": mechanism, "strategy": strategy}
+        return digest(self.content | {name: self.content[name] or chosen[name] for name in chosen})
 
 
 def canonical(request: RequestDocument, domain: Domain) -> Canonical:

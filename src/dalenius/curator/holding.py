@@ -1,0 +1,108 @@
+"""The file behind a data set: opened once, judged once, tied to its version, and recognised ever after."""
+
+from dalenius.core.contracts import Source
+from dalenius.core.domain import Domain
+from dalenius.curator.inspection import Confidential
+from dalenius.curator.opening import declare_unit, open_account
+from dalenius.engines.duckdb import DuckDBSource
+from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
+from dalenius.ledger import Ledger
+from dalenius.spec.canonical import digest
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.policy import PolicyDocument
+
+
+class Holding:
+    """A declared data set, its file, and the account of its population."""
+
+    def __init__(
+        self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument, data: object = None
+    ) -> None:
+        self.document = document
+        self.domain: Domain = document.domain()
+        self.policy = policy
+        self.ledger = ledger
+        self._data = data
+        self._source: Source | None = None
+        self._checked: tuple[int, ...] | None = None
+        if policy.population and policy.population != self.domain.population:
+            raise NotAllowed(
+                f"This policy is meant for the population {policy.population!r}, not for {self.domain.population!r}."
+            )
+
+    @property
+    def source(self) -> Source:
+        """The microdata, opened on first use."""
+        if self._source is None:
+            secret = self.ledger.secret(self.domain.population)
+            self._source = DuckDBSource.open(self.document, secret=secret, data=self._data)
+        return self._source
+
+    @property
+    def domain_digest(self) -> str:
+        """Digest of what was declared; where the file lies is not part of it."""
+        content = self.document.to_dict()
+        place = ("source", "title")
+        return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
+
+    def register(self, *, by: str = "custodian") -> Confidential:
+        """Judge the content once, tie the file to its version, and open the population's account."""
+        report = dict(self.source.judge())
+        if report.get("rows_skipped"):
+            raise DocumentError(
+                "The file holds records that cannot be read as its format says, so that others may be misread with them;"
+                " repair it before you register it."
+            )
+        declare_unit(self.ledger, self.domain, by)
+        self.ledger.register(
+            population=self.domain.population,
+            dataset=self.domain.name,
+            version=self.domain.version,
+            fingerprint=self._fingerprint(),
+            domain_digest=self.domain_digest,
+            by=by,
+        )
+        open_account(self.ledger, self.domain, self.policy, by)
+        return Confidential(f"Content of {self.domain.name} {self.domain.version}", report)
+
+    def _fingerprint(self) -> str:
+        return self.source.fingerprint(self.ledger.secret(self.domain.population))
+
+    def _registered_fingerprint(self) -> str:
+        """The fingerprint of the registered version; the file is hashed again whenever it may have changed."""
+        registration = self.ledger.registration(self.domain.name, self.domain.version)
+        if registration is None or registration.population != self.domain.population:
+            raise NotRegistered(
+                f"{self.domain.name} {self.domain.version} is not registered in this ledger; run"
+                " `dalenius register` first.",
+                dataset=self.domain.name,
+                version=self.domain.version,
+            )
+        if registration.domain_digest != self.domain_digest:
+            raise DataChanged(
+                "The declaration changed after it was registered; give it a new version and register that."
+            )
+        stamp = self._stamp()
+        if self._checked is None or stamp is None or self._checked != stamp:
+            if self._fingerprint() != registration.fingerprint:
+                raise DataChanged(
+                    "The file is not the one that was registered; give it a new version and register that."
+                )
+            self._checked = stamp
+        return registration.fingerprint
+
+    def _is_unchanged(self, fingerprint: str) -> bool:
+        """Whether what was read is what was registered: by the file's stamp, or by hashing again without one."""
+        if self._checked is not None:
+            return self._stamp() == self._checked
+        return self._fingerprint() == fingerprint
+
+    def _stamp(self) -> tuple[int, ...] | None:
+        """Place, size and time of the one file behind the data; None where there is no such file to watch."""
+        if self._data is not None:
+            return None
+        try:
+            stat = (self.document.base / self.document.dataset.source).stat()
+        except OSError:
+            return None
+        return (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_ctime_ns)
