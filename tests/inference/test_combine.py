@@ -4,6 +4,7 @@ from math import log
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import combine, equipartition, from_values, independence, intervals, observe
@@ -34,6 +35,31 @@ def test_a_list_of_releases_uses_the_exact_likelihood(laplace, make_release) -> 
     assert three.p_value <= one.p_value or three.p_value <= 0.01
     wide, narrow = (intervals(source) for source in (releases[0], releases))
     assert np.mean(narrow.upper - narrow.lower) < 0.7 * np.mean(wide.upper - wide.lower)
+
+
+@pytest.mark.parametrize("kind", ["population", "parameter"])
+def test_intervals_of_two_releases_cover_by_summation(laplace, make_release, kind: str) -> None:
+    """All pairs of released values and their exact probabilities: no simulation, no approximation."""
+    laws = (laplace("1"), laplace("0.6"))
+    first, second = (Noise.of(law) for law in laws)
+    wide = np.arange(-22, 33)
+    truth, counts = 4, np.arange(30)
+    x, y = (grid.reshape(1, -1) for grid in np.meshgrid(truth + wide, truth + wide, indexing="ij"))
+    found = intervals([make_release(x, laws[0]), make_release(y, laws[1])], kind=kind)
+    hit = (found.lower <= truth) & (truth <= found.upper)
+
+    def chance(noise: Noise, values: np.ndarray) -> np.ndarray:
+        place = values[:, None] - counts - noise.first
+        inside = (place >= 0) & (place < len(noise.pmf))
+        return np.where(inside, noise.pmf[np.clip(place, 0, len(noise.pmf) - 1)], 0.0)
+
+    weight = (counts == truth) * 1.0 if kind == "population" else poisson.pmf(counts, truth)
+    probability = (chance(first, x[0]) * chance(second, y[0])) @ weight
+    assert probability.sum() > 0.99999  # the rest counts as missed
+    assert probability[hit].sum() >= 0.95
+    alone = intervals(make_release(x, laws[0]), kind=kind)
+    assert np.mean(found.upper - found.lower) < np.mean(alone.upper - alone.lower)
+    assert "2 releases" in found.method
 
 
 def test_refusals(laplace, make_release) -> None:

@@ -40,9 +40,24 @@ def test_independence(folder: Path) -> None:
     assert both["p_value"] == pytest.approx(0.05)
 
 
+def test_p_values_at_the_limit_of_a_simulation_are_bounds(folder: Path) -> None:
+    text = invoke("independence", folder, "-a", "A", "-a", "C", "--replicates", 99)
+    assert "p-value ≤ 0.01 (no simulated measurement was as extreme)" in text
+    found = json.loads(invoke("independence", folder, "-a", "A", "-a", "C", "--replicates", 99, "--json"))
+    assert found["p_value"] == pytest.approx(0.01) and found["is_at_limit"] is True
+    other = json.loads(invoke("gof", folder, "-a", "B", "-p", 138, "-p", 157, "--replicates", 99, "--json"))
+    assert other["is_at_limit"] is False
+
+
 def test_interval(folder: Path) -> None:
     text = invoke("interval", folder)
     assert "privacy noise only" in text and "a0 | b0 | c0" in text
+    assert "method: quantiles of the published noise law" in text
+    assert "99.99% intervals" in invoke("interval", folder, "--confidence", 0.9999)
+    both = json.loads(invoke("interval", folder, "--also", folder / "again.json", "--json"))
+    alone = json.loads(invoke("interval", folder, "--json"))
+    widths = [[c["upper"] - c["lower"] for c in found["cells"]] for found in (both, alone)]
+    assert all(b < a for b, a in zip(*widths, strict=True)) and "2 releases" in both["method"]
     found = json.loads(
         invoke("interval", folder, "-a", "A", "--kind", "parameter", "--method", "mid-p", "--json")
     )

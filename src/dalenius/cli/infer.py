@@ -95,6 +95,7 @@ def independence(
 def interval(
     release: Where,
     axis: Axes = None,
+    also: More = None,
     kind: Annotated[
         str, typer.Option(help="population (noise only) or parameter (noise and sampling).")
     ] = "population",
@@ -108,7 +109,7 @@ def interval(
     from dalenius.inference import intervals
 
     found = intervals(
-        _load(release),
+        _load(release, also),
         *(axis or ()),
         kind=kind,
         confidence=confidence,

@@ -80,6 +80,7 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
     """One table: labels, value, margin of error, interval."""
     from rich.table import Table as RichTable
 
+    from dalenius.core.estimate import level
     from dalenius.core.tabulation import rows
 
     width = len(table.space.axes)
@@ -87,7 +88,7 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
     grid = RichTable(title=f"{table.measure}: {title}", title_justify="left", header_style="bold")
     for axis in table.space.axes:
         grid.add_column(axis.name)
-    for name in ("value", f"± {confidence:.0%}", "interval"):
+    for name in ("value", f"± {level(confidence)}", "interval"):
         grid.add_column(name, justify="right", no_wrap=True)
     for index, row in enumerate(rows(release, table, confidence)):
         if index == most_rows:

@@ -52,6 +52,15 @@ def short(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
+def level(confidence: float) -> str:
+    """A confidence level for readers, never rounded up to certainty.
+
+    >>> level(0.95), level(0.9999)
+    ('95%', '99.99%')
+    """
+    return f"{100 * confidence:.6g}%"
+
+
 def plain_values(value: Any) -> Any:
     """The same content in values that JSON knows; infinite and undefined numbers as text.
 
@@ -88,7 +97,7 @@ class Interval:
         return inf if inf in (self.upper, -self.lower) else self.upper - self.lower
 
     def __str__(self) -> str:
-        return f"[{short(self.lower)}, {short(self.upper)}] at {self.confidence:.0%}, {self.kind}"
+        return f"[{short(self.lower)}, {short(self.upper)}] at {level(self.confidence)}, {self.kind}"
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
@@ -149,11 +158,29 @@ class TestResult:
     assumptions: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether no simulated measurement was as extreme, so that the p-value is only known to be at most this small."""
+        simulated = self.details.get("simulated")
+        runs = 0 if simulated is None else len(simulated)
+        return runs > 0 and self.p_value <= 1.001 / (runs + 1)
+
+    @property
+    def p_text(self) -> str:
+        """The p-value for readers: a simulation cannot show less than one in the number of its runs."""
+        if self.is_at_limit:
+            return f"≤ {self.p_value:.4g}"
+        return f"{self.p_value:.4g}" if self.p_value > 0 else "below 1e-300"
+
     def __str__(self) -> str:
-        freedom = (
-            "" if self.degrees_of_freedom is None else f" on {self.degrees_of_freedom} degrees of freedom"
-        )
-        lines = [self.name, f"  statistic {short(self.statistic)}{freedom}", f"  p-value {self.p_value:.4g}"]
+        count = self.degrees_of_freedom
+        freedom = "" if count is None else f" on {count} degree{'' if count == 1 else 's'} of freedom"
+        limit = " (no simulated measurement was as extreme)" if self.is_at_limit else ""
+        lines = [
+            self.name,
+            f"  statistic {short(self.statistic)}{freedom}",
+            f"  p-value {self.p_text}{limit}",
+        ]
         lines.append(f"  by {self.method}")
         return "\n".join(lines + [f"  {note}" for note in self.assumptions])
 
@@ -163,6 +190,7 @@ class TestResult:
             "name": self.name,
             "statistic": self.statistic,
             "p_value": self.p_value,
+            "is_at_limit": self.is_at_limit,
             "method": self.method,
             "degrees_of_freedom": self.degrees_of_freedom,
             "assumptions": list(self.assumptions),
@@ -175,7 +203,7 @@ class TestResult:
         simulated = self.details.get("simulated")
         if simulated is not None and len(simulated):
             axes.hist(simulated, bins=40, color="0.75", label="simulated under the null model")
-        axes.axvline(self.statistic, linewidth=2, label=f"observed, p = {self.p_value:.3g}")
+        axes.axvline(self.statistic, linewidth=2, label=f"observed, p-value {self.p_text}")
         axes.set_xlabel("test statistic")
         axes.set_title(self.name, fontsize="medium")
         axes.legend(frameon=False, fontsize="small")

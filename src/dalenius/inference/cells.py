@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, Kernel, Withheld
+from dalenius.core.law import Additive, FloatArray, IntArray, Kernel, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.channel import Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
-from dalenius.inference.interval import checked, poisson_limits, simultaneous_confidence
+from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
@@ -26,6 +26,7 @@ from dalenius.inference.observe import Source, observe
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000
+_FINEST = 8
 
 
 def intervals(
@@ -92,7 +93,7 @@ def _totals(
         upper=values + reach,
         confidence=confidence,
         kind=Kind.NOISE,
-        method="noise law",
+        method=NOISE_LAW,
         is_simultaneous=together,
         notes=adjusted_note(release),
     )
@@ -109,31 +110,39 @@ def _population(seen: Observed, level: float) -> tuple[FloatArray, FloatArray, s
             else np.zeros(len(values), dtype=np.int64)
         )
         q = np.array([n.half_width(level) for n in noises])[which]
-        return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), "noise law"
+        return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), NOISE_LAW
     if isinstance(channel, Repeated):
         return _repeated(channel, values, level)
     assert isinstance(channel, Kernelled)
     return (*_kernel(channel.kernel, values, (1 - level) / 2), "equal tails of the kernel")
 
 
-def _repeated(channel: Repeated, values: Any, level: float) -> tuple[FloatArray, FloatArray, str]:
-    """Several releases: the law of their weighted mean, whose weights are public."""
+def _weighted(channel: Repeated, values: IntArray) -> tuple[IntArray, int, Noise]:
+    """The weighted sum of several releases: its values, the multiple of the count in it, and the law of its noise.
+
+    Weights are small whole numbers close to the best ones (1 / variance), so that the law of the sum is exact.
+    """
     noises = [c.noise for c in channel.channels if isinstance(c, Shifted)]
     if len(noises) < len(channel.channels):
-        raise Unsupported("Population intervals of combined releases need additive laws.")
-    weights = np.array([1 / max(n.variance, 1e-12) for n in noises])
-    weights /= weights.sum()
-    draws = sum(
-        w * simulation.pick(n.first, n.pmf, (200_000,), simulation.generator(k))
-        for k, (w, n) in enumerate(zip(weights, noises, strict=True))
-    )
-    reach = float(np.quantile(np.abs(draws), level))
-    centre = values @ weights
-    return (
-        np.maximum(centre - reach, 0.0),
-        np.maximum(centre + reach, 0.0),
-        "law of the weighted mean, simulated",
-    )
+        raise Unsupported("Intervals of combined releases need additive laws.")
+    precision = np.array([1 / max(n.variance, 1e-12) for n in noises])
+    weights = np.rint(_FINEST * precision / precision.max()).astype(np.int64)
+    weights //= np.gcd.reduce(weights)
+    law = Noise.none()
+    for weight, noise in zip(weights.tolist(), noises, strict=True):
+        law = law.plus(noise.dilated(weight)) if weight else law
+    return np.asarray(values @ weights, dtype=np.int64), int(weights.sum()), law
+
+
+def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[FloatArray, FloatArray, str]:
+    """Several releases: the whole counts that the law of their weighted sum does not exclude."""
+    summed, multiple, law = _weighted(channel, values)
+    q = law.half_width(confidence)
+    low, high = -((q - summed) // multiple), (summed + q) // multiple
+    none = low > high
+    low[none], high[none] = summed[none] // multiple, -(-summed[none] // multiple)
+    how = f"{NOISE_LAW} of the weighted mean of {len(channel.channels)} releases"
+    return np.maximum(low, 0).astype(float), np.maximum(high, 0).astype(float), how
 
 
 def _kernel(kernel: Kernel, values: Any, tail: float) -> tuple[FloatArray, FloatArray]:
@@ -157,19 +166,23 @@ def _kernel(kernel: Kernel, values: Any, tail: float) -> tuple[FloatArray, Float
 
 
 def _parameter(seen: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
-    channel, x = seen.channel, seen.released.reshape(-1)
-    if isinstance(channel, Shifted):
+    channel, x, multiple, how = seen.channel, seen.released.reshape(-1), 1, f"Poisson parameter, {method}"
+    if isinstance(channel, Repeated):
+        x, multiple, noise = _weighted(channel, seen.values.reshape(-1, len(channel.channels)))
+        parts = [(noise, np.ones(len(x), dtype=bool))]
+        how += f", weighted mean of {len(channel.channels)} releases"
+    elif isinstance(channel, Shifted):
         parts = [(channel.noise, np.ones(len(x), dtype=bool))]
     elif isinstance(channel, Grouped):
         parts = [(noise, channel.groups.reshape(-1) == g) for g, noise in enumerate(channel.noises)]
     else:
-        raise Unsupported("Parameter intervals need an additive law and a single release.")
+        raise Unsupported("Parameter intervals need an additive law.")
     low, high = np.zeros(len(x)), np.zeros(len(x))
     for noise, here in parts:
         distinct, which = np.unique(x[here], return_inverse=True)
-        ends = poisson_limits(distinct, noise, confidence=level, method=method)
+        ends = poisson_limits(distinct, noise, confidence=level, method=method, multiple=multiple)
         low[here], high[here] = ends[0][which], ends[1][which]
-    return low, high, f"Poisson parameter, {method}"
+    return low, high, how
 
 
 def _joint(

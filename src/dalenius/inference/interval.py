@@ -26,6 +26,7 @@ from dalenius.errors import ParameterError
 from dalenius.inference.noise import Noise
 
 METHODS = ("exact", "mid-p")
+NOISE_LAW = "quantiles of the published noise law"
 
 
 def as_noise(law: Additive | Noise) -> Noise:
@@ -62,7 +63,7 @@ def count_interval(
     noise = as_noise(law)
     q = noise.half_width(simultaneous_confidence(confidence, cells))
     lower, upper = value - q, value + q
-    method = "noise law" if cells == 1 else f"noise law, {cells} cells together"
+    method = NOISE_LAW if cells == 1 else f"{NOISE_LAW}, {cells} cells together"
     if not is_signed:
         if upper < 0:
             method += "; the noise was larger than the interval allows, and 0 is the nearest count"
@@ -92,16 +93,21 @@ def poisson_interval(
 
 
 def poisson_limits(
-    values: object, law: Additive | Noise, *, confidence: float = 0.95, method: str = "exact"
+    values: object,
+    law: Additive | Noise,
+    *,
+    confidence: float = 0.95,
+    method: str = "exact",
+    multiple: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper limits for many released values at once."""
+    """Lower and upper limits for many released values at once; each is `multiple` times a Poisson count, plus noise."""
     noise, x = as_noise(law), np.asarray(values, dtype=np.int64)
     tail = (1 - checked(confidence, method)) / 2
-    width = 12 * np.sqrt(noise.variance + np.abs(x) + 1.0) + 30
-    top = np.maximum(x - noise.first, 0) + width
+    width = 12 * np.sqrt(noise.variance / multiple**2 + np.abs(x) / multiple + 1.0) + 30
+    top = np.maximum(x - noise.first, 0) / multiple + width
 
     def tails(mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return _mixed(noise, x, lambda a: gammaincc(a + 1.0, mean[:, None]), method)
+        return _mixed(noise, x, lambda a: gammaincc(a + 1.0, mean[:, None]), method, multiple)
 
     return _invert(tails, tail, np.zeros(len(x)), np.asarray(top, dtype=np.float64))
 
@@ -134,12 +140,12 @@ def binomial_interval(
 
 
 def _mixed(
-    noise: Noise, x: IntArray, cdf: Callable[[FloatArray], FloatArray], method: str
+    noise: Noise, x: IntArray, cdf: Callable[[FloatArray], FloatArray], method: str, multiple: int = 1
 ) -> tuple[FloatArray, FloatArray]:
     """P(released <= x) and P(released >= x), with half of P(released = x) taken from each for mid-p."""
     first = x - noise.last - 1
-    a = first[:, None] + np.arange(len(noise.pmf) + 1)
-    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise.
+    a = (first[:, None] + np.arange(len(noise.pmf) + 1)) // multiple
+    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise (and floors of both over the multiple).
     f = np.where(a < 0, 0.0, cdf(np.maximum(a, 0).astype(np.float64)))
     weights = noise.pmf[::-1]
     at_most, less = f[:, 1:] @ weights, f[:, :-1] @ weights

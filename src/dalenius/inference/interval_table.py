@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.domain import Axis
-from dalenius.core.estimate import Interval, Kind, figure, finish, short
+from dalenius.core.estimate import Interval, Kind, figure, finish, level, short
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
 
@@ -57,7 +57,10 @@ class IntervalTable:
 
     def __str__(self) -> str:
         together = ", all cells together" if self.is_simultaneous else ""
-        lines = [f"{self.confidence:.0%} intervals for each {self.kind}{together}", f"  {self.method}"]
+        lines = [
+            f"{level(self.confidence)} intervals for each {self.kind}{together}",
+            f"  method: {self.method}",
+        ]
         for label, x, low, high in zip(self.labels(), self.values, self.lower, self.upper, strict=True):
             lines.append(
                 f"  {' | '.join(label):40s} {short(float(x)):>10s}  [{short(float(low))}, {short(float(high))}]"
@@ -90,5 +93,5 @@ class IntervalTable:
         axes.hlines(place, self.lower, self.upper, linewidth=1.5)
         axes.plot(self.values, place, "o", markersize=3)
         axes.set_yticks(place, [" | ".join(label) for label in self.labels()], fontsize="x-small")
-        axes.set_xlabel(f"{self.confidence:.0%} interval, {self.kind}", fontsize="small")
+        axes.set_xlabel(f"{level(self.confidence)} interval, {self.kind}", fontsize="small")
         return finish(drawn, path)

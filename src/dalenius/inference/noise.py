@@ -119,6 +119,16 @@ class Noise:
         """The law of minus the noise."""
         return Noise(-self.last, self.pmf[::-1].copy())
 
+    def dilated(self, factor: int) -> "Noise":
+        """The law of `factor` times the noise."""
+        if factor < 1:
+            raise ParameterError(f"a factor must be at least 1; received {factor}.")
+        if len(self.pmf) * factor > _WIDEST:
+            raise TooLarge("The law of this multiple has too wide a support.")
+        spread = np.zeros((len(self.pmf) - 1) * factor + 1)
+        spread[::factor] = self.pmf
+        return Noise(self.first * factor, spread)
+
     def plus(self, other: "Noise") -> "Noise":
         """The law of the sum of two independent noises."""
         if len(self.pmf) + len(other.pmf) > _WIDEST:
