@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.exact import plain
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import ParameterError
@@ -31,6 +33,28 @@ CLAMP = (
     " smaller epsilon is."
 )
 MEMBERSHIP = "Who belongs to which cell is taken as public; a person can claim only values that occur in their own cell."
+
+
+class DataDependent:
+    """What the definitions share; each says between which pairs it speaks, and to whom."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
+    page: ClassVar[str] = PAGE
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence stays within the budget between the pairs that the promise is about."""
+        return fits(profiles, budget)
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """Charged to the data-dependent page."""
+        return cost(profiles)
+
+    @staticmethod
+    def amount(budget: Budget) -> str:
+        """The amount in words."""
+        if budget.epsilon is not None:
+            return f"epsilon = {plain(budget.epsilon)}"
+        return f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
 
 
 def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:

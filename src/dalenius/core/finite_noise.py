@@ -5,21 +5,25 @@ range; elsewhere the loss is the difference of two log-weights. Both are compute
 losses add, and the chance that no cell gives its count away is a product.
 """
 
-from collections.abc import Hashable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import cast
+from math import log
+from typing import ClassVar, cast
+
+import numpy as np
 
 from dalenius.core import additive
 from dalenius.core.conversions import pure_to_rho
 from dalenius.core.evidence import Evidence
 from dalenius.core.exact import exp_enclosure, round_up
-from dalenius.core.law import IntegerLaw, WeightTable
+from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
 from dalenius.core.loss import ExponentialLaw
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import TooLarge
+from dalenius.errors import ParameterError, TooLarge
 
 MOST_LIMIT = 1 << 13
 
@@ -99,3 +103,69 @@ def profile(
     return PrivacyProfile(
         relation=relation, epsilon=epsilon, delta=delta, rho=rho, rho_delta=delta, evidence=evidence
     )
+
+
+class SquaredExponential(ABC):
+    """P(x) proportional to exp(-rate x^2) on |x| <= limit; a law says what its rate is."""
+
+    limit: int
+    evidence: ClassVar[Evidence]
+    is_symmetric: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def decay(self) -> Fraction:
+        """The rate."""
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """-limit to limit."""
+        return (-self.limit, self.limit)
+
+    @property
+    def mean(self) -> float:
+        """Zero."""
+        return 0.0
+
+    def _floats(self) -> tuple[FloatArray, FloatArray]:
+        x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
+        return x, np.exp(-float(self.decay) * x * x)
+
+    @property
+    def variance(self) -> float:
+        """Summed."""
+        x, weight = self._floats()
+        return float((x * x * weight).sum() / weight.sum())
+
+    def weights(self, bits: int) -> WeightTable:
+        """exp(-rate x^2), as many as there are."""
+        keys = [-x * x for x in range(-self.limit, self.limit + 1)]
+        return exponential_weights(self.decay, keys, -self.limit, bits)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """-rate k^2 - log of the total weight; -inf beyond the limit."""
+        total = log(float(self._floats()[1].sum()))
+        z = np.asarray(k, dtype=np.int64).astype(np.float64)
+        return np.where(np.abs(z) > self.limit, -np.inf, -float(self.decay) * z * z - total)
+
+    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
+        """Losses are multiples of the rate."""
+        return self.decay, lambda x: -x * x
+
+    def largest_loss(self, size: int) -> Fraction:
+        """rate * (2 limit s - s^2), at most rate * limit^2."""
+        s = min(abs(size), self.limit)
+        return self.decay * (2 * self.limit * s - s * s)
+
+    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
+        """The exact pair, and the exact curve where the moves are listed."""
+        law = cast(IntegerLaw, self)
+        return profile(law, sensitivity, relation, self.evidence, is_log_concave=True)
+
+
+def check_limit(limit: int) -> None:
+    """A finite range is an integer of at least one, and short enough to be listed."""
+    if limit < 1:
+        raise ParameterError(f"limit must be an integer of at least 1; received {limit!r}.")
+    if limit > MOST_LIMIT:
+        raise TooLarge(f"limit must be at most {MOST_LIMIT}; received {limit}.")

@@ -12,26 +12,21 @@ References
     O'Keefe & Charest (2018), Definition 5, Results 6-8 and 11; corrections in docs/explanation/errata.md.
 """
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from dalenius.core import data_dependent
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Scope
-from dalenius.core.profile import PrivacyProfile
 
 __all__ = ["Bootstrap"]
 
 
-class Bootstrap:
+class Bootstrap(data_dependent.DataDependent):
     """epsilon-bootstrap differential privacy for the data at hand; (epsilon, delta) and rho variants alike."""
 
     name: ClassVar[str] = "bootstrap"
     scope: ClassVar[Scope] = Scope.WITHIN_THE_DATA
-    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = data_dependent.PAGE
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("O'Keefe & Charest (2018), Definition 5",),
@@ -46,21 +41,10 @@ class Bootstrap:
         data_dependent.REPETITION,
     )
 
-    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget between the pairs above."""
-        return data_dependent.fits(profiles, budget)
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Charged to the data-dependent page."""
-        return data_dependent.cost(profiles)
-
     def sentence(self, budget: Budget) -> str:
         """In plain words, with what is missing."""
-        amount = f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
-        if budget.epsilon is not None:
-            amount = f"epsilon = {plain(budget.epsilon)}"
         return (
             "This is not differential privacy. Between data sets made only of records that occur in this one, the odds"
-            f" of any output differ by a bounded factor (bootstrap differential privacy, {amount})."
+            f" of any output differ by a bounded factor (bootstrap differential privacy, {self.amount(budget)})."
             f" {data_dependent.WHO_BOOTSTRAP}"
         )

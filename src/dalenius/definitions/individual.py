@@ -13,26 +13,21 @@ References
     docs/explanation/errata.md.
 """
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from dalenius.core import data_dependent
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Scope
-from dalenius.core.profile import PrivacyProfile
 
 __all__ = ["Individual"]
 
 
-class Individual:
+class Individual(data_dependent.DataDependent):
     """(epsilon, D)-individual differential privacy."""
 
     name: ClassVar[str] = "individual"
     scope: ClassVar[Scope] = Scope.AT_THE_DATA
-    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = data_dependent.PAGE
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("Soria-Comas et al. (2017), Definition 5",),
@@ -47,21 +42,10 @@ class Individual:
         data_dependent.REPETITION,
     )
 
-    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget between D and its neighbours."""
-        return data_dependent.fits(profiles, budget)
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Charged to the data-dependent page."""
-        return data_dependent.cost(profiles)
-
     def sentence(self, budget: Budget) -> str:
         """In plain words, with what is missing."""
-        amount = f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
-        if budget.epsilon is not None:
-            amount = f"epsilon = {plain(budget.epsilon)}"
         return (
             "This is not differential privacy. Between these data and the same data with one record changed, under noise"
             f" fitted to these data, the odds of any output differ by a bounded factor (individual differential privacy,"
-            f" {amount}). {data_dependent.WHO_INDIVIDUAL}"
+            f" {self.amount(budget)}). {data_dependent.WHO_INDIVIDUAL}"
         )

@@ -14,7 +14,7 @@ References
     Marley & Leaver (2011); Andersson, Jansson & Kraft (2015); Rinott et al. (2018), 5.3; Cover & Thomas (2006), chapter 12.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,11 +27,8 @@ from dalenius.core import additive, finite_noise
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.exact import exp_enclosure, rational
-from dalenius.core.law import FloatArray, IntArray, WeightTable
-from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import ParameterError, TooLarge
+from dalenius.errors import ParameterError
 
 __all__ = ["MaxEntropy"]
 
@@ -40,22 +37,18 @@ _BITS = 160
 
 
 @dataclass(frozen=True)
-class MaxEntropy:
+class MaxEntropy(finite_noise.SquaredExponential):
     """The most random law on |x| <= limit whose variance is at most the cap."""
 
     cap: Fraction
     limit: int
     name: ClassVar[str] = "max_entropy"
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", rational(self.cap, "cap"))
         object.__setattr__(self, "limit", int(self.limit))
-        if self.limit < 1:
-            raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
-        if self.limit > finite_noise.MOST_LIMIT:
-            raise TooLarge(f"limit must be at most {finite_noise.MOST_LIMIT}; received {self.limit}.")
+        finite_noise.check_limit(self.limit)
         if not Fraction(1, 10**6) <= self.cap < Fraction(self.limit * (self.limit + 1), 3):
             raise ParameterError(
                 f"the variance cap must lie between 0.000001 and the variance of the uniform law on the range,"
@@ -73,57 +66,17 @@ class MaxEntropy:
         return {"cap": self.cap, "limit": self.limit}
 
     @property
-    def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
-        return (-self.limit, self.limit)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
-
-    def _pmf(self) -> tuple[FloatArray, FloatArray]:
-        x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
-        weight = np.exp(-float(self.multiplier) * x * x)
-        return x, weight / weight.sum()
-
-    @property
-    def variance(self) -> float:
-        """At most the cap."""
-        x, p = self._pmf()
-        return float((x * x * p).sum())
+    def decay(self) -> Fraction:
+        """The multiplier."""
+        return self.multiplier
 
     @property
     def entropy(self) -> float:
         """In nats."""
-        _, p = self._pmf()
+        weight = self._floats()[1]
+        p = weight / weight.sum()
         kept = p[p > 0]
         return float(-(kept * np.log(kept)).sum())
-
-    def weights(self, bits: int) -> WeightTable:
-        """exp(-multiplier x^2)."""
-        keys = [-x * x for x in range(-self.limit, self.limit + 1)]
-        return finite_noise.exponential_weights(self.multiplier, keys, -self.limit, bits)
-
-    def log_pmf(self, k: IntArray) -> FloatArray:
-        """-multiplier k^2 - log of the total weight; -inf beyond the limit."""
-        x, _ = self._pmf()
-        total = log(float(np.exp(-float(self.multiplier) * x * x).sum()))
-        z = np.asarray(k, dtype=np.int64).astype(np.float64)
-        return np.where(np.abs(z) > self.limit, -np.inf, -float(self.multiplier) * z * z - total)
-
-    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of the multiplier."""
-        return self.multiplier, lambda x: -x * x
-
-    def largest_loss(self, size: int) -> Fraction:
-        """multiplier * (2 limit s - s^2)."""
-        s = min(abs(size), self.limit)
-        return self.multiplier * (2 * self.limit * s - s * s)
-
-    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """The exact pair, and the exact curve where the moves are listed."""
-        return finite_noise.profile(self, sensitivity, relation, self.evidence, is_log_concave=True)
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "MaxEntropy":

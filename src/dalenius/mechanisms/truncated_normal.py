@@ -15,23 +15,18 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2 (5.3), whose utility sensitivity 2m+1 is loose: 2m-1 suffices.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
 from typing import ClassVar
 
-import numpy as np
-
 from dalenius.core import additive, finite_noise
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.exact import rational
-from dalenius.core.law import FloatArray, IntArray, WeightTable
-from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import ParameterError, TooLarge
+from dalenius.errors import ParameterError
 
 __all__ = ["TruncatedNormal"]
 
@@ -39,13 +34,12 @@ _ONE_CELL = Sensitivity.of_patterns(((1,),))
 
 
 @dataclass(frozen=True)
-class TruncatedNormal:
+class TruncatedNormal(finite_noise.SquaredExponential):
     """P(x) proportional to exp(-rate x^2) on |x| <= limit."""
 
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_normal"
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
     )
@@ -55,10 +49,7 @@ class TruncatedNormal:
         object.__setattr__(self, "limit", int(self.limit))
         if not 0 < self.rate <= 10**6:
             raise ParameterError(f"rate must be positive and at most 1000000; received {self.rate}.")
-        if self.limit < 1:
-            raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
-        if self.limit > finite_noise.MOST_LIMIT:
-            raise TooLarge(f"limit must be at most {finite_noise.MOST_LIMIT}; received {self.limit}.")
+        finite_noise.check_limit(self.limit)
 
     @classmethod
     def of_paper(cls, epsilon: object, limit: int) -> "TruncatedNormal":
@@ -76,50 +67,9 @@ class TruncatedNormal:
         return {"rate": self.rate, "limit": self.limit}
 
     @property
-    def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
-        return (-self.limit, self.limit)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
-
-    def _floats(self) -> tuple[FloatArray, FloatArray]:
-        x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
-        weight = np.exp(-float(self.rate) * x * x)
-        return x, weight / weight.sum()
-
-    @property
-    def variance(self) -> float:
-        """Summed."""
-        x, p = self._floats()
-        return float((x * x * p).sum())
-
-    def weights(self, bits: int) -> WeightTable:
-        """exp(-rate x^2), as many as there are."""
-        keys = [-x * x for x in range(-self.limit, self.limit + 1)]
-        return finite_noise.exponential_weights(self.rate, keys, -self.limit, bits)
-
-    def log_pmf(self, k: IntArray) -> FloatArray:
-        """-rate k^2 - log of the total weight; -inf beyond the limit."""
-        x, _ = self._floats()
-        total = log(float(np.exp(-float(self.rate) * x * x).sum()))
-        z = np.asarray(k, dtype=np.int64).astype(np.float64)
-        return np.where(np.abs(z) > self.limit, -np.inf, -float(self.rate) * z * z - total)
-
-    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of the rate."""
-        return self.rate, lambda x: -x * x
-
-    def largest_loss(self, size: int) -> Fraction:
-        """rate * (2 limit s - s^2), at most rate * limit^2."""
-        s = min(abs(size), self.limit)
-        return self.rate * (2 * self.limit * s - s * s)
-
-    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """The exact pair, and the exact curve where the moves are listed."""
-        return finite_noise.profile(self, sensitivity, relation, self.evidence, is_log_concave=True)
+    def decay(self) -> Fraction:
+        """The rate."""
+        return self.rate
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "TruncatedNormal":

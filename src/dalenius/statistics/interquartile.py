@@ -1,105 +1,24 @@
 """The distance between the quartiles of one numeric variable."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.core.domain import Domain
-from dalenius.core.law import IntArray
-from dalenius.core.neighbours import Neighbours
-from dalenius.core.order_statistics import (
-    index_rule,
-    local_of_difference,
-    prepare,
-    smooth_add_remove,
-    smooth_replace,
-)
-from dalenius.core.query import Filter, ValuesQuery
-from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import Unsupported
+from dalenius.core.order_statistics import index_rule
+from dalenius.statistics._difference import Difference
 
 __all__ = ["Interquartile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interquartile:
-    """The distance between the quartiles of one numeric variable. In steps; 0 if there are no values.
+class Interquartile(Difference):
+    """The upper quartile less the lower; guarantee, requirements and evidence are those of `Difference`."""
 
-    Guarantee: as for `Quantile`; the smooth bound is the sum of those of the two ends (a sum of beta-smooth bounds
-    is beta-smooth, and the difference moves by no more than both ends together).
-    Requires: one row to a unit for anything but the global value; under replace, no row may drop out of the list.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_order_statistics.py.
-    """
+    @staticmethod
+    def lower(n: int) -> int:
+        """Rank of the lower quartile."""
+        return index_rule(Fraction(1, 4), n)
 
-    query: ValuesQuery
-    low: int
-    high: int
-    is_complete: bool = True
-
-    @classmethod
-    def of(cls, domain: Domain, name: str, where: tuple[Filter, ...] = ()) -> "Interquartile":
-        """For a declared variable."""
-        bounds = domain.variable(name).bounds
-        return cls(
-            query=ValuesQuery(value=name, where=where),
-            low=bounds.low,
-            high=bounds.high,
-            is_complete=not where and bounds.missing != "drop" and bounds.outside == "clamp",
-        )
-
-    def value(self, values: Sequence[int] | IntArray) -> int:
-        """The exact answer, in steps."""
-        data = prepare(values, self.low, self.high)
-        n = len(data)
-        return data.at(_upper(n)) - data.at(_lower(n)) if n else 0
-
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """The width of the bounds."""
-        return Sensitivity.of_patterns(((self.high - self.low,),))
-
-    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
-        """Largest change that one record can make to these values, exactly, in steps; groups are refused."""
-        self._check(neighbours)
-        if group > 1:
-            raise Unsupported("Groups are served for quantiles and extremes.")
-        data = prepare(values, self.low, self.high)
-        return local_of_difference(data, _lower, _upper, is_replace=neighbours.is_replace)
-
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
-        """A smooth upper bound with exp(-beta) = base, at least twice `least`, in steps."""
-        self._check(neighbours)
-        data = prepare(values, self.low, self.high)
-        n = len(data)
-        ends = (_lower(n), _upper(n))
-        if neighbours.is_replace:
-            if not n:
-                return Fraction(2 * least)
-            return sum((smooth_replace(data, m, m, base, least) for m in ends), Fraction(0))
-        return sum((smooth_add_remove(data, m, base, least) for m in ends), Fraction(0))
-
-    def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change between neighbours made of these values only, in steps; never too small."""
-        data = prepare(values, self.low, self.high)
-        n = len(data)
-        if n < (2 if neighbours.is_replace else 1):
-            return 0
-        return int(data.values[-1] - data.values[0])
-
-    def _check(self, neighbours: Neighbours) -> None:
-        if neighbours.max_rows > 1:
-            raise Unsupported("Local and smooth sensitivities are for one row to a unit.")
-        if neighbours.is_replace and not self.is_complete:
-            raise Unsupported(
-                "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
-                " what replaces it, or use add-remove."
-            )
-
-
-def _lower(n: int) -> int:
-    return index_rule(Fraction(1, 4), n)
-
-
-def _upper(n: int) -> int:
-    return index_rule(Fraction(3, 4), n)
+    @staticmethod
+    def upper(n: int) -> int:
+        """Rank of the upper quartile."""
+        return index_rule(Fraction(3, 4), n)
