@@ -24,6 +24,17 @@ def serve(
         str,
         typer.Option("--add-user", help="NAME:ROLE; print a one-time password and stop.", show_default=False),
     ] = "",
+    reset_password: Annotated[
+        str,
+        typer.Option(help="NAME; print a new one-time password and stop.", show_default=False),
+    ] = "",
+    approval_above: Annotated[
+        str,
+        typer.Option(
+            help="POPULATION:RHO, or POPULATION:none; set when a second person approves, and stop.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Serve protected tables in the browser and over HTTP."""
     from dalenius.errors import DocumentError
@@ -40,6 +51,12 @@ def serve(
     settings = ServerConfig.load(place)
     if add_user:
         _add_user(settings, add_user)
+        return
+    if reset_password:
+        _reset_password(settings, reset_password)
+        return
+    if approval_above:
+        _set_approval(settings, approval_above)
         return
     _check(settings)
     from dalenius.server import logs
@@ -69,6 +86,35 @@ def _add_user(settings: "ServerConfig", given: str) -> None:
     Accounts(store).create(name, role, password)
     store.close()
     typer.echo(f"{name} ({role}): {password}")
+
+
+def _reset_password(settings: "ServerConfig", name: str) -> None:
+    import secrets
+
+    from dalenius.errors import UnknownName
+    from dalenius.server.accounts import Accounts
+    from dalenius.server.store import Store
+
+    password = secrets.token_urlsafe(15)
+    store = Store(settings.store_location)
+    accounts = Accounts(store)
+    known = [user.name for user in accounts.users()]
+    if name not in known:
+        raise UnknownName.among("user", name, known)
+    accounts.set_password(name, password, by="")
+    store.close()
+    typer.echo(f"{name}: {password}")
+
+
+def _set_approval(settings: "ServerConfig", given: str) -> None:
+    """The rule that one custodian alone cannot weaken from the browser."""
+    from dalenius.server.operations import Desk
+
+    population, _, rho = given.rpartition(":")
+    desk = Desk(settings)
+    desk.ledger.approval(population, None if rho == "none" else rho, by="command line")
+    desk.close()
+    typer.echo(f"{population}: a second person approves above rho {rho}")
 
 
 def _check(settings: "ServerConfig") -> None:

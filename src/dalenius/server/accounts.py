@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from dalenius.errors import Conflict, ParameterError, UnknownName
-from dalenius.server.store import Store
+from dalenius.server.store import Run, Store
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _SHORTEST = 12
@@ -88,6 +88,14 @@ def _decoy() -> str:
     return str(_hasher().hash(secrets.token_hex(16)))
 
 
+def _note_issuer(run: Run, name: str, by: str) -> None:
+    run(
+        "INSERT INTO issued (name, by_whom) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET by_whom = excluded.by_whom",
+        (name, by),
+    )
+
+
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -101,8 +109,8 @@ class Accounts:
 
     # -- users -------------------------------------------------------------------------------------------------
 
-    def create(self, name: str, role: str, password: str | None) -> User:
-        """A new user; without a password only the proxy or a token signs them in."""
+    def create(self, name: str, role: str, password: str | None, by: str = "") -> User:
+        """A new user; without a password only the proxy or a token signs them in. `by` is the custodian who saw it."""
         if not _NAME.fullmatch(name):
             raise ParameterError(
                 "A user name has 1 to 64 letters, digits or . _ @ - and starts with a letter or digit."
@@ -110,19 +118,28 @@ class Accounts:
         if role not in list(Role) or role == Role.ANONYMOUS:
             raise UnknownName.among("role", role, [r for r in Role if r is not Role.ANONYMOUS])
         hashed = "" if password is None else self._hashed(password)
-        added = self._store.write(
-            "INSERT INTO users (name, role, password, is_active, created) VALUES (?, ?, ?, 1, ?)"
-            " ON CONFLICT (name) DO NOTHING RETURNING name",
-            name, role, hashed, time.time(),
-        )  # fmt: skip
+        with self._store.transaction() as run:
+            added = run(
+                "INSERT INTO users (name, role, password, is_active, created) VALUES (?, ?, ?, 1, ?)"
+                " ON CONFLICT (name) DO NOTHING RETURNING name",
+                (name, role, hashed, time.time()),
+            )
+            if added:
+                _note_issuer(run, name, by)
         if not added:
             raise Conflict(f"There is a user named {name!r} already.", received=name)
         return User(name, Role(role))
 
-    def set_password(self, name: str, password: str) -> None:
-        """A new password ends every session and every token of the user."""
+    def set_password(self, name: str, password: str, by: str | None = None) -> None:
+        """A new password ends every session and every token of the user.
+
+        `by` says who else saw it: a custodian, or "" for the command line; None if its owner chose it, which does not
+        change who issued the account.
+        """
         hashed = self._hashed(password)
         with self._store.transaction() as run:
+            if by is not None:
+                _note_issuer(run, name, by)
             run("UPDATE users SET password = ? WHERE name = ?", (hashed, name))
             run("DELETE FROM sessions WHERE name = ?", (name,))
             run("DELETE FROM tokens WHERE name = ?", (name,))
@@ -133,6 +150,11 @@ class Accounts:
             run("UPDATE users SET is_active = 0 WHERE name = ?", (name,))
             run("DELETE FROM sessions WHERE name = ?", (name,))
             run("DELETE FROM tokens WHERE name = ?", (name,))
+
+    def issuer(self, name: str) -> str:
+        """The custodian who last saw a password of this user; empty if that was done on the server machine."""
+        rows = self._store.read("SELECT by_whom FROM issued WHERE name = ?", name)
+        return str(rows[0][0]) if rows else ""
 
     def find(self, name: str) -> User | None:
         """An active user by name."""

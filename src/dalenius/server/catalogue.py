@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from dalenius.core.release import Status
 from dalenius.ledger import schema
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.ledger import connect
@@ -29,6 +30,7 @@ class Catalogue:
         self._charged: dict[str, ReleaseView] = {}
         self._keys: dict[str, str] = {}
         self._releases: dict[str, ReleaseView] = {}
+        self._were_public: set[str] = set()
 
     def refreshed(self) -> Mapping[str, ReleaseView]:
         """Releases as of now, oldest first; do not change the mapping."""
@@ -67,6 +69,10 @@ class Catalogue:
         releases = self.refreshed()
         return releases.get(self._keys.get(key, ""))
 
+    def was_public(self, entry: str) -> bool:
+        """Whether a release is or ever was published."""
+        return entry in self._were_public
+
     def _fold(self, entry: Entry) -> None:
         body = entry.body
         if entry.kind == "charge":
@@ -79,6 +85,8 @@ class Catalogue:
         self._seq = entry.seq
 
     def _with(self, entry: str, status: str) -> ReleaseView:
+        if status == Status.PUBLISHED:
+            self._were_public.add(entry)
         return replace(self._charged[entry], status=str(status))
 
     def close(self) -> None:

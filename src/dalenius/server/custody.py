@@ -3,6 +3,8 @@
 import secrets
 import time
 
+from dalenius.core.budget import units_down
+from dalenius.core.exact import rational
 from dalenius.errors import Conflict
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
@@ -11,11 +13,11 @@ from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.parts import READERS, RELEASERS
-from dalenius.server.reading import Reading
+from dalenius.server.releasing import Releasing, deactivated
 from dalenius.server.views import JobView, ReleaseView
 
 
-class Custody(Reading):
+class Custody(Releasing):
     """Nothing here reads data; `register` asks the curator to judge them once."""
 
     def statement(self, user: User, population: str, *, everybody: bool = False) -> Statement:
@@ -68,8 +70,15 @@ class Custody(Reading):
             self.desk.ledger.quota(population, analyst, rho, delta, by=user.name)
 
     def set_approval(self, user: User, population: str, above: str | None) -> None:
-        """Ask for a second person above a rho; None asks no more."""
+        """Ask for a second person above a rho. One custodian may ask for more approvals, never for fewer."""
         require(user, Role.CUSTODIAN)
+        now = self.desk.approval_above(population)
+        wanted = None if above is None else units_down(rational(above, "above"))
+        if now is not None and (wanted is None or wanted > now):
+            raise Forbidden(
+                "One custodian alone cannot weaken the rule of a second person; it is raised or removed on the server"
+                " machine: dalenius serve CONFIG --approval-above POPULATION:RHO."
+            )
         with self.desk.outages():
             self.desk.ledger.approval(population, above, by=user.name)
 
@@ -81,8 +90,16 @@ class Custody(Reading):
     def approve(self, user: User, job_id: str) -> None:
         """Let a large release go ahead; nobody approves their own."""
         require(user, Role.CUSTODIAN)
-        if self.jobs.find(job_id).name == user.name:
+        asker = self.jobs.find(job_id).name
+        if asker == user.name:
             raise Forbidden("A second person must approve this; you asked for it yourself.")
+        if self.accounts.find(asker) is None:
+            raise deactivated(asker)
+        if not self.may_approve(user.name, asker):
+            raise Forbidden(
+                f"You issued the password of {asker!r}, so you are no second person to them; another custodian must"
+                " approve this."
+            )
         self.jobs.decide(job_id, user.name)
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:
@@ -107,10 +124,15 @@ class Custody(Reading):
         self.desk.register_all(by=user.name, only=dataset)
 
     def create_user(self, user: User, name: str, role: str) -> str:
-        """A new user; the password is shown this once."""
+        """A new analyst or auditor; the password is shown this once. A custodian is made on the server machine."""
         require(user, Role.CUSTODIAN)
+        if role == Role.CUSTODIAN:
+            raise Forbidden(
+                "Custodians approve for each other, so none makes another; on the server machine:"
+                " dalenius serve CONFIG --add-user NAME:custodian."
+            )
         password = secrets.token_urlsafe(15)
-        self.accounts.create(name, role, password)
+        self.accounts.create(name, role, password, by=user.name)
         return password
 
     def users(self, user: User) -> tuple[User, ...]:
@@ -119,12 +141,18 @@ class Custody(Reading):
         return self.accounts.users()
 
     def reset_password(self, user: User, name: str) -> str:
-        """A new one-time password; the user's sessions end."""
+        """A new one-time password; the user's sessions end. A custodian's is renewed on the server machine only."""
         require(user, Role.CUSTODIAN)
-        if self.accounts.find(name) is None:
+        found = self.accounts.find(name)
+        if found is None:
             raise NotFound("There is no such user.")
+        if found.is_custodian:
+            raise Forbidden(
+                "A custodian's password is changed by its owner, or renewed on the server machine:"
+                " dalenius serve CONFIG --reset-password NAME."
+            )
         password = secrets.token_urlsafe(15)
-        self.accounts.set_password(name, password)
+        self.accounts.set_password(name, password, by=user.name)
         return password
 
     def deactivate(self, user: User, name: str) -> None:
@@ -133,3 +161,4 @@ class Custody(Reading):
         if name == user.name:
             raise Conflict("You cannot deactivate yourself.")
         self.accounts.deactivate(name)
+        self.jobs.end_all(name, deactivated(name))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from dalenius.errors import DaleniusError, InternalError, PolicyError, RequestError
+from dalenius.errors import BudgetError, DaleniusError, InternalError, PolicyError, RequestError
 
 STATUS_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"}
 
@@ -29,6 +29,21 @@ class Forbidden(PolicyError):
     """The user's role does not include this."""
 
     code = "forbidden"
+
+
+class NotReleased(BudgetError):
+    """The one refusal for whatever an analyst may not know: what is left to others, and what others hold back.
+
+    An account that cannot pay and a release that is kept back read the same, so that neither can be told from it.
+    """
+
+    code = "not_released"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This table cannot be released now: the population's account or a rule of the custodian does not allow it."
+            " Nothing was spent. The custodian can say more."
+        )
 
 
 class NotFound(RequestError):

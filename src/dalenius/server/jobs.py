@@ -164,6 +164,13 @@ class Queue:
         with self._wake:
             self._wake.notify()
 
+    def end_all(self, name: str, refusal: DaleniusError) -> None:
+        """End whatever of a user is queued or awaits approval; what is being measured was charged, and goes on."""
+        self._store.write(
+            "UPDATE jobs SET state = ?, error = ? WHERE name = ? AND state IN (?, ?)",
+            FAILED, failure_of(refusal), name, QUEUED, AWAITING,
+        )  # fmt: skip
+
     def next_tick(self, created: float, now: float) -> float:
         """The next moment at which something of a job may be seen."""
         return created + (ceil((now - created) / self._tick + 1e-9)) * self._tick

@@ -5,13 +5,13 @@ safe to repeat, because a request is charged once and answered by what is stored
 """
 
 import fcntl
+import hashlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
@@ -23,7 +23,7 @@ from dalenius.ledger.account import ANALYST
 from dalenius.ledger.store import Lost
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
-from dalenius.server.errors import NotFound, Unavailable, body_of
+from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_policy
@@ -153,23 +153,29 @@ class Desk:
         )
         return Quote(document, plan, form.space.size, charge)
 
-    def refusal(self, quote: Quote) -> Mapping[str, Any] | None:
-        """The error that the ledger would answer with now, or nothing."""
+    def refusal(self, quote: Quote, *, as_new: bool) -> DaleniusError | None:
+        """The error that the ledger would answer with now, or nothing.
+
+        `as_new` asks under a key that no charge has: the answer, and the work for it, are then the same whether or not
+        somebody asked for the same before.
+        """
         self.apply_quota(quote.charge.dataset, quote.charge.analyst)
+        charge = quote.charge
+        if as_new:
+            charge = replace(charge, key=hashlib.sha256(f"preview {charge.key}".encode()).hexdigest())
         try:
             with self.outages():
-                self.ledger.quote(quote.charge)
+                self.ledger.quote(charge)
         except Unavailable:
             raise
         except DaleniusError as error:
-            return body_of(error)
+            return error
         return None
 
-    def already(self, quote: Quote) -> ReleaseView | None:
-        """The published release that answers this request."""
+    def stored(self, quote: Quote) -> ReleaseView | None:
+        """The release under the request's own key, whatever its status."""
         with self.outages():
-            found = self.catalogue.by_key(quote.charge.key)
-        return found if found is not None and found.status == Status.PUBLISHED else None
+            return self.catalogue.by_key(quote.charge.key)
 
     def release(
         self, served: Served, document: RequestDocument, *, analyst: str, approved_by: str, stage: Stage
@@ -209,6 +215,13 @@ class Desk:
             if population in self.ledger.populations():
                 ensure_quota(self.ledger, population, analyst, curator.policy)
                 self._quotas.add((population, analyst))
+
+    def approval_above(self, population: str) -> int | None:
+        """The rho, in ledger units, above which a second person approves; None where nobody need."""
+        with self.outages():
+            lines = [e for e in self.ledger.entries(population) if e.kind == "approval"]
+        above = lines[-1].body["above"] if lines else None
+        return None if above is None else int(above)
 
     def quota(self, population: str, analyst: str) -> QuotaView:
         """What an analyst may spend and has spent; nothing about anybody else."""

@@ -126,10 +126,15 @@ class Reading(Parts):
         )
 
     def _shown(self, user: User, view: ReleaseView | None) -> ReleaseView | None:
-        """The view, unless the user may not know of it. That something was withdrawn is public."""
-        if view is None or not (self._may_list(user, view) or view.status == Status.WITHDRAWN):
+        """The view, unless the user may not know of it. That something public was withdrawn is public."""
+        if view is None or not (self._may_list(user, view) or self._saw_withdrawal(user, view)):
             return None
         return self._hidden(user, view)
+
+    def _saw_withdrawal(self, user: User, view: ReleaseView) -> bool:
+        if view.status != Status.WITHDRAWN:
+            return False
+        return self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
 
     def _hidden(self, user: User, view: ReleaseView) -> ReleaseView:
         return presentation.without_analyst(view) if not self._knows_analyst(user, view) else view

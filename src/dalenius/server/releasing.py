@@ -2,19 +2,51 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from dalenius.errors import Conflict, NotAllowed, ParameterError
-from dalenius.server import presentation
+from dalenius.core.release import Status
+from dalenius.errors import (
+    BudgetExhausted,
+    Conflict,
+    DaleniusError,
+    NotAllowed,
+    NotPublic,
+    ParameterError,
+    QuotaExhausted,
+)
+from dalenius.server import logs, presentation
 from dalenius.server.accounts import User
 from dalenius.server.auth import require
-from dalenius.server.errors import NotFound
+from dalenius.server.errors import Forbidden, NotFound, NotReleased, body_of
 from dalenius.server.jobs import Job
+from dalenius.server.operations import Quote, Served
 from dalenius.server.parts import RELEASERS, Document
 from dalenius.server.reading import Reading
-from dalenius.server.views import DatasetView, JobView, Preview, QuotaView, SavedTable
+from dalenius.server.views import DatasetView, JobView, Preview, QuotaView, ReleaseView, SavedTable
 from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
+
+
+def deactivated(name: str) -> Forbidden:
+    """The refusal for whatever a user left behind who may no longer sign in."""
+    return Forbidden(f"The account of {name!r} was deactivated; what it asked for is not released.")
+
+
+def _answers(view: ReleaseView, user: User) -> bool:
+    """Whether a stored release would be served again to this user, for free."""
+    is_own = view.analyst == user.name and view.status in (Status.DRAFT, Status.EMBARGOED)
+    return view.status == Status.PUBLISHED or is_own
+
+
+def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhausted | None:
+    """On confidential data an analyst spends inside a quota, so that what is left to others cannot be sounded out."""
+    if user.may_read_ledger or served.curator.domain.is_public or quota.limit is not None:
+        return None
+    return QuotaExhausted(
+        f"You have no quota on the population {quota.population!r} yet; the custodian gives you one.",
+        population=quota.population,
+    )
 
 
 class Releasing(Reading):
@@ -33,14 +65,30 @@ class Releasing(Reading):
         require(user, *RELEASERS)
         served = self.desk.find(dataset)
         quote = self.desk.quote(served, self.read_request(dataset, document), user.name)
+        quota = self.quota(user, dataset)
+        known = self._shown(user, self.desk.stored(quote))
         return presentation.preview(
             quote,
-            quota=self.quota(user, dataset),
-            already=self._shown(user, self.desk.already(quote)),
+            quota=quota,
+            already=known if known is not None and _answers(known, user) else None,
             from_list=self.lists.answer(served, quote.document) is not None,
-            refusal=self.desk.refusal(quote),
+            refusal=self._foreseen(user, served, quote, quota, is_known=known is not None),
             direct_cells=self.config.limits.direct_cells,
         )
+
+    def _foreseen(
+        self, user: User, served: Served, quote: Quote, quota: QuotaView, *, is_known: bool
+    ) -> Mapping[str, Any] | None:
+        """The refusal that a preview names: to an analyst the own quota's and the policy's, never the population's.
+
+        What is left to everybody speaks only to who really asks for a release.
+        """
+        refusal = self.desk.refusal(quote, as_new=not (is_known or user.may_read_ledger))
+        if not user.may_read_ledger:
+            refusal = _without_quota(user, served, quota) or refusal
+            if isinstance(refusal, BudgetExhausted):
+                return None
+        return None if refusal is None else body_of(refusal)
 
     def submit(self, user: User, dataset: str, document: Document, key: str = "") -> JobView:
         """Queue a release. Everything that can be refused without data is refused here, before anything is queued."""
@@ -60,6 +108,9 @@ class Releasing(Reading):
             )
         self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
         quote = self.desk.quote(served, request, user.name)
+        refusal = _without_quota(user, served, self.quota(user, dataset))
+        if refusal is not None:
+            raise refusal
         job = self.jobs.submit(
             user.name,
             dataset,
@@ -74,7 +125,43 @@ class Releasing(Reading):
         """What a runner does with a job."""
         served = self.desk.find(job.dataset)
         request = self.read_request(job.dataset, self._document(job))
-        return self.desk.release(served, request, analyst=job.name, approved_by=job.approved_by, stage=stage)
+        user = self.accounts.find(job.name)
+        if user is None or not user.may_release:
+            raise deactivated(job.name)
+        approved_by = job.approved_by if self.may_approve(job.approved_by, job.name) else ""
+        try:
+            entry = self.desk.release(served, request, analyst=job.name, approved_by=approved_by, stage=stage)
+        except (BudgetExhausted, NotPublic, Conflict) as error:
+            raise self._told(user, served, request, error) from None
+        with self.desk.outages():
+            view = self.desk.catalogue.refreshed().get(entry)
+        if self._shown(user, view) is None:
+            # The charge of a worker that died was completed for somebody else, who holds the release back.
+            raise NotReleased
+        return entry
+
+    def may_approve(self, name: str, asker: str) -> bool:
+        """Whether somebody is a second person: an active custodian, not the asker, and without the asker's password."""
+        approver = self.accounts.find(name) if name else None
+        if approver is None or not approver.is_custodian:
+            return False
+        return name != asker and self.accounts.issuer(asker) != name
+
+    def _told(
+        self, user: User, served: Served, request: RequestDocument, error: DaleniusError
+    ) -> DaleniusError:
+        """What an analyst is told: as if nobody else had asked, and nothing of what is left to others."""
+        if user.may_read_ledger or (isinstance(error, Conflict) and "key" in error.detail):
+            return error
+        if not isinstance(error, BudgetExhausted):
+            quote = self.desk.quote(served, request, user.name)
+            if self._shown(user, self.desk.stored(quote)) is not None:
+                return error
+            otherwise = self.desk.refusal(quote, as_new=True)
+            if otherwise is not None and not isinstance(otherwise, BudgetExhausted):
+                return otherwise
+        logs.event("refused", code=error.code, dataset=served.name, user=user.name)
+        return NotReleased()
 
     @staticmethod
     def _document(job: Job) -> RequestDocument:

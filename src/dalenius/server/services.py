@@ -46,11 +46,10 @@ Services(config)
 
 from dalenius.server.config import ServerConfig
 from dalenius.server.custody import Custody
-from dalenius.server.releasing import Releasing
 from dalenius.server.runners import Jobs
 
 
-class Services(Releasing, Custody):
+class Services(Custody):
     """One for each worker process; safe to call from several threads."""
 
     def __init__(self, config: ServerConfig) -> None:

@@ -21,6 +21,7 @@ _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS users (
         name TEXT PRIMARY KEY, role TEXT NOT NULL, password TEXT NOT NULL, is_active BIGINT NOT NULL,
         created DOUBLE PRECISION NOT NULL)""",
+    "CREATE TABLE IF NOT EXISTS issued (name TEXT PRIMARY KEY, by_whom TEXT NOT NULL)",
     """CREATE TABLE IF NOT EXISTS sessions (
         id TEXT PRIMARY KEY, name TEXT NOT NULL, expires DOUBLE PRECISION NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS tokens (

@@ -119,7 +119,7 @@ def test_population_refusal_does_not_tell_everybodys_remainder(make_site: Callab
     site = make_site(policy=POLICY.replace("rho = 500", "rho = 0.2"))
     assert site.release("ana", document("0.5")).status_code == 200
     refused = site.release("ben", document("0.6"))
-    assert error_code(refused) == "budget_exhausted"
+    assert error_code(refused) == "not_released"
     assert "left" not in refused.text and "limit" not in refused.text
 
 
@@ -161,7 +161,7 @@ def test_embargo_publication_and_withdrawal(make_site: Callable[..., Site]) -> N
     assert site.call("", "GET", f"/pxweb/api/v2/tables/{entry}/data").status_code == 404
     assert site.call("ana", "GET", f"/pxweb/api/v2/tables/{entry}").status_code == 404
     taken = site.release("ben", document())
-    assert taken.status_code == 403 and error_code(taken) == "not_public"
+    assert taken.status_code == 403 and error_code(taken) == "not_released"
     change = {"status": "published"}
     assert site.call("ana", "POST", f"{path}/status", json=change).status_code == 403
     assert site.call("cus", "POST", f"{path}/status", json=change).json()["status"] == "published"
