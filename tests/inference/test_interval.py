@@ -8,6 +8,7 @@ from scipy.stats import beta, chi2
 from dalenius.core.estimate import Kind
 from dalenius.errors import ParameterError
 from dalenius.inference.interval import (
+    SHARES,
     binomial_interval,
     count_interval,
     poisson_interval,
@@ -88,9 +89,22 @@ def test_coverage_by_summation(laplace, epsilon) -> None:
     assert 0.94 <= np.mean(found) <= 0.975
 
 
-def test_mid_p_lies_inside(laplace) -> None:
-    exact, middle = (poisson_interval(20, laplace("1"), method=m) for m in ("exact", "mid-p"))
-    assert exact.lower < middle.lower < middle.upper < exact.upper
+@pytest.mark.parametrize(
+    ("method", "epsilon", "least"),
+    [("exact", "3", 0.95), ("guarded", "3.4", 0.9347), ("mid-p", "3", 0.9049), ("mid-p", "2", 0.9255)],
+)
+def test_least_coverage_over_all_real_means(laplace, method, epsilon, least) -> None:
+    """Coverage falls towards the ends of the intervals and jumps there: its infimum is a limit at an end."""
+    noise = Noise.of(laplace(epsilon))
+    limits = poisson_limits(np.arange(noise.first, noise.last + 160), noise, method=method)
+    ends = np.concatenate([np.nextafter(limits[0], -np.inf), np.nextafter(limits[1], np.inf)])
+    found = min(coverage(noise, float(m), limits) for m in ends if 0 < m < 40)
+    assert least - 1e-9 <= found < least + 1e-3
+
+
+def test_guarded_and_mid_p_lie_inside(laplace) -> None:
+    exact, guarded, middle = (poisson_interval(20, laplace("1"), method=m) for m in SHARES)
+    assert exact.lower < guarded.lower < middle.lower < middle.upper < guarded.upper < exact.upper
     assert poisson_interval(20, laplace("1"), exposure=10).upper == pytest.approx(exact.upper / 10)
 
 

@@ -99,7 +99,7 @@ def interval(
     kind: Annotated[
         str, typer.Option(help="population (noise only) or parameter (noise and sampling).")
     ] = "population",
-    method: Annotated[str, typer.Option(help="exact or mid-p (parameter only).")] = "exact",
+    method: Annotated[str, typer.Option(help="exact, guarded or mid-p; for the parameter only.")] = "exact",
     simultaneous: Annotated[bool, typer.Option(help="Hold for all cells together.")] = False,
     confidence: Confidence = 0.95,
     as_json: AsJson = False,
