@@ -10,7 +10,7 @@ from typing import Any
 
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Release
-from dalenius.curator import utility
+from dalenius.curator import dominance, utility
 from dalenius.curator.data_dependent import DataDependentPlan
 from dalenius.curator.data_dependent_report import inspect_plan
 from dalenius.curator.holding import Holding
@@ -65,6 +65,21 @@ class CustodianDoor(Holding):
         self.ledger.note("inspection", note, by=by)
         report = inspect_plan(plan, self.source, record)
         return Confidential(f"What {plan.definition} would do to {self.domain.name}", report)
+
+    def inspect_dominance(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
+        """Which cells of a request with `measure = "dominance"` a few contributors dominate, exactly."""
+        document = self.request(request)
+        if document.table.measure != "dominance":
+            raise Unsupported(
+                'Ask with measure = "dominance", of = "variable", and the rows and columns to judge.'
+            )
+        form = canonical(document, self.domain)
+        query = TableQuery(space=form.space, where=form.filters)
+        self._registered_fingerprint()
+        note = {"population": self.domain.population, "request": form.content, "what": "dominance"}
+        self.ledger.note("inspection", note, by=by)
+        found = dominance.dominated(self.source, query, str(document.table.of), document.privacy.options)
+        return Confidential(f"Dominated cells of {self.domain.name} {self.domain.version}", found)
 
     def compare(self, request: RequestLike, release: Release, *, by: str = "custodian") -> Confidential:
         """How far a release is from the exact counts, in the losses of the literature; for the custodian's eyes."""

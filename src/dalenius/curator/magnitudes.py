@@ -39,7 +39,7 @@ def plan_total(
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         (block,) = blocks
-        return (_table(block, "total"),)
+        return (table_of(block, "total"),)
 
     return TablePlan(
         measurements=(measurement,),
@@ -82,7 +82,7 @@ def plan_mean(
     middle = float(centre * bounds.step)
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        counts, totals = _table(blocks[0], "count"), _table(blocks[1], "centred total")
+        counts, totals = table_of(blocks[0], "count"), table_of(blocks[1], "centred total")
         return (ratio_about(middle, totals, counts, f"mean of {of}"), counts)
 
     return TablePlan(
@@ -127,7 +127,8 @@ def ratio_about(centre: float, totals: Table, counts: Table, name: str) -> Table
     )
 
 
-def _table(block: Block, measure: str) -> Table:
+def table_of(block: Block, measure: str) -> Table:
+    """An additive block in the units of its variable."""
     if not isinstance(block.law, Additive):
         raise InternalError("A magnitude block is additive.")
     values = block.values.astype(np.float64) * float(block.law.step)

@@ -21,7 +21,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.curator import properties
+from dalenius.curator import dominance, properties
 from dalenius.curator.data_dependent import is_data_dependent, plan_data_dependent
 from dalenius.curator.learned_bounds import plan_learned_bounds
 from dalenius.curator.magnitudes import Choose, plan_mean, plan_total
@@ -39,7 +39,7 @@ from dalenius.statistics.count import Count
 # What a policy acknowledges to say that survey weights were fixed without looking at the sample.
 FIXED_WEIGHTS = "fixed_weights"
 # What [privacy] options may say, by measure.
-OPTIONS = {"median": ("q",), "total": ("learn_bounds",)}
+OPTIONS = {"median": ("q",), "total": ("learn_bounds",), "dominance": dominance.OPTIONS}
 # Members that the planner weighs against each other when a request names none.
 CANDIDATES = ("discrete_laplace", "discrete_gaussian", "truncated_laplace")
 
@@ -113,8 +113,13 @@ class Planner:
         if request.table.measure == "total" and "learn_bounds" in options:
             share = options["learn_bounds"]
             return plan_learned_bounds(self.domain, query, of, budget, definition, share=share)
+        choose = self._chooser(request, definition)
+        if request.table.measure == "dominance":
+            return dominance.plan_dominance(
+                self.domain, query, of, budget, definition, choose, request.privacy.options
+            )
         planner = plan_total if request.table.measure == "total" else plan_mean
-        return planner(self.domain, query, of, budget, definition, self._chooser(request, definition))
+        return planner(self.domain, query, of, budget, definition, choose)
 
     def _chooser(self, request: RequestDocument, definition: Definition) -> Choose:
         def choose(sensitivity: Sensitivity, part: Budget) -> Mechanism:

@@ -26,8 +26,10 @@ class TablePart(Part):
     columns: tuple[AxisItem, ...] = ()
     wafers: tuple[AxisItem, ...] = ()
     where: dict[Name, Condition] = Field(default_factory=dict)
-    measure: Literal["count", "total", "mean", "median"] = "count"
-    of: Name | None = Field(default=None, description="The numeric variable of a total, mean or median.")
+    measure: Literal["count", "total", "mean", "median", "dominance"] = "count"
+    of: Name | None = Field(
+        default=None, description="The numeric variable of a total, mean, median or rule of dominance."
+    )
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
     weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
