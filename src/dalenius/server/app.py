@@ -42,6 +42,8 @@ def create_app(config: ServerConfig) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        # A redirect to the address without its last slash would be absolute, with a name that the caller chose.
+        redirect_slashes=False,
     )
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]

@@ -72,7 +72,7 @@ class ServerConfig(_Part):
     public_url: str = Field(
         default="",
         pattern=r"^(https?://[A-Za-z0-9.:\[\]-]+)?$",
-        description="Where readers find the server, for links; without it the Host header is believed.",
+        description="Where readers find the server, for links; without it links are paths. The Host header is never believed.",
     )
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8400

@@ -57,11 +57,11 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
+        # No link names what a caller wrote as Host: it is the configured address, or nothing.
+        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"host"]
         if self._host:
-            # Links then name the configured address, whatever Host header the caller invented.
-            others = [pair for pair in scope["headers"] if pair[0] != b"host"]
             scope["scheme"] = self._scheme
-            scope["headers"] = [(b"host", self._host.encode()), *others]
+            scope["headers"].insert(0, (b"host", self._host.encode()))
         answer = _Answer(scope, send, secure=self._secure)
         try:
             await self._app(scope, self._limited(receive), answer.send)

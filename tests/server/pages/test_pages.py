@@ -363,9 +363,21 @@ def test_what_is_copied_asks_for_the_same_table(app: Any) -> None:
         canonical(load_request(ast.literal_eval(assigned.value)), domain).digest == stored.provenance.digest
     )
 
-    address = re.search(r"POST http://testserver(\S+)", copied["api"]).group(1)  # type: ignore[union-attr]
+    address = re.search(r'POST "\$DALENIUS_SERVER([^"]+)"', copied["api"]).group(1)  # type: ignore[union-attr]
     body = json.loads(copied["api"].split("-d '")[1].rstrip("'"))
     secret = app.state.services.accounts.create_token(app.state.services.accounts.find("anna"), "copied")
     answer = TestClient(app).post(address, json=body, headers={"authorization": f"Bearer {secret}"})
     assert answer.status_code == 200, answer.text
     assert entry in answer.text
+
+
+def test_no_page_repeats_the_host_that_a_caller_invented(app: Any) -> None:
+    anna = visitor(app, "anna")
+    where = release(anna, rows="mode", columns="district", epsilon="0.06").split("?")[0]
+    evil = {"host": "evil.example", "x-forwarded-host": "evil.example", "forwarded": "host=evil.example"}
+    pages = (TABLE, where, f"{where}/cite", "/pxweb/api/v2/tables", f"/pxweb/api/v2/tables/{where[3:]}/data")
+    for path in (*pages, "/tables/", "/d/commuters/", "/api/v1/datasets/", "/custodian/"):
+        answer = anna.get(path, headers=evil)
+        assert "evil.example" not in answer.text + str(answer.headers), path
+    cited = re.search(r'id="citation">(.*?)</code>', anna.get(f"{where}/cite").text, re.DOTALL)
+    assert cited is not None and where in cited.group(1) and "//" not in cited.group(1)

@@ -59,7 +59,6 @@ def _show(
     wording = Wording(language_of(request), services)
     document = state.to_request(dataset.name)
     preview, error, from_list = _price(services, user, dataset, state, document)
-    base = str(request.base_url).rstrip("/")
     code = preview.refusal["error"]["code"] if preview and preview.refusal else ""
     return render(
         request,
@@ -82,7 +81,7 @@ def _show(
         filters=wording.filters(dataset, state),
         amounts=_amounts(state),
         request_text="" if state.is_empty else "yes",
-        copies=copies(dataset.name, document, base),
+        copies=copies(dataset.name, document, services.config.public_url),
         label_of=lambda name: wording.label(dataset, name),
         choice_text=lambda choice: wording.choice(dataset, choice),
         group_of=lambda choice, label: next((g for g, members in choice.groups if label in members), ""),

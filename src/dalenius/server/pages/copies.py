@@ -6,7 +6,11 @@ from typing import Any
 
 
 def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str]:
-    """Texts to copy. `base` is the address of this server; the token is named, never shown."""
+    """Texts to copy. `base` is the configured address of this server; without one the reader's shell names it.
+
+    The token is named, never shown.
+    """
+    server = base or "$DALENIUS_SERVER"
     document = to_toml({**request, "dataset": "dataset.toml"})
     body = json.dumps({**request, "dataset": dataset}, ensure_ascii=False, indent=2)
     return {
@@ -21,7 +25,7 @@ def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str
             "print(release.values)"
         ),
         "api": (
-            f"curl -X POST {base}/api/v1/datasets/{dataset}/releases \\\n"
+            f'curl -X POST "{server}/api/v1/datasets/{dataset}/releases" \\\n'
             '  -H "Authorization: Bearer $DALENIUS_TOKEN" \\\n'
             '  -H "Content-Type: application/json" \\\n'
             f"  -d {_quoted(body)}"

@@ -179,7 +179,7 @@ def cite(request: Request, entry: str, user: CurrentUser) -> Response:
     shown = Shown.find(request, entry, user)
     view, wording = shown.view, shown.wording
     assert view is not None
-    base = str(request.base_url).rstrip("/")
+    base = shown.services.config.public_url
     citation = wording.t(
         "cite.text",
         site=shown.services.config.title,

@@ -95,7 +95,7 @@ class Shown:
             "layout_query": urlencode(self.layout),
             "is_again": self.request.query_params.get("again") == "1" and self.view is not None,
             "edit_href": self._edit_href(),
-            "absolute": str(self.request.base_url).rstrip("/") + base,
+            "absolute": self.services.config.public_url + base,
             "axis_label": self.axis_label,
             "axis_label_by_name": lambda name: next(
                 (self.axis_label(a) for a in self.axes if a.name == name), name

@@ -84,7 +84,7 @@ def tables(
         ANONYMOUS, query=query, offset=(pageNumber - 1) * pageSize, limit=pageSize
     )
     pages = max(ceil(total / pageSize), 1)
-    root = str(request.base_url).rstrip("/") + ROOT
+    root = _root(request)
     return {
         "language": language,
         "tables": [table_item(view, root, language) for view in page],
@@ -208,7 +208,8 @@ def _language(services: Services, lang: str | None) -> str:
 
 
 def _root(request: Request) -> str:
-    return str(request.base_url).rstrip("/") + ROOT
+    """The configured address, or the path alone: what a caller wrote as Host is no address of ours."""
+    return str(request.app.state.services.config.public_url) + ROOT
 
 
 def _released(services: Services, entry: str) -> tuple[ReleaseView, Release]:
