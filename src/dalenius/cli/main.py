@@ -4,7 +4,20 @@ import sys
 
 import typer
 
-from dalenius.cli import check, demo, describe, infer, ledger, plan, register, release, reproduce, serve, show
+from dalenius.cli import (
+    check,
+    demo,
+    describe,
+    infer,
+    ledger,
+    merge,
+    plan,
+    register,
+    release,
+    reproduce,
+    serve,
+    show,
+)
 from dalenius.cli.output import complain
 from dalenius.errors import DaleniusError
 
@@ -22,6 +35,7 @@ app.command()(register.register)
 app.command()(plan.plan)
 app.command()(release.release)
 app.command()(show.show)
+app.command()(merge.merge)
 app.command()(serve.serve)
 app.command()(reproduce.reproduce)
 app.add_typer(

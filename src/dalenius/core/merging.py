@@ -7,7 +7,8 @@ post-processing and may be published. The axis it gives is used for the next req
 from collections.abc import Sequence
 
 from dalenius.core.domain import Axis, Variable
-from dalenius.errors import ParameterError
+from dalenius.core.release import Release
+from dalenius.errors import ParameterError, UnknownName
 
 
 def merged_axis(variable: Variable, level: str, released: Sequence[float], minimum: float) -> Axis:
@@ -30,3 +31,25 @@ def merged_axis(variable: Variable, level: str, released: Sequence[float], minim
             labels.append(shown)
         codes.append(labels.index(shown))
     return Axis(variable=variable.name, labels=tuple(labels), codes=tuple(codes))
+
+
+def merged_groups(variable: Variable, axis: Axis) -> dict[str, list[str]]:
+    """The axis as a request document writes it: each label with its categories."""
+    groups: dict[str, list[str]] = {label: [] for label in axis.labels}
+    for code, label in enumerate(axis.codes):
+        groups[axis.labels[label]].append(variable.categories.labels[code])
+    return groups
+
+
+def released_counts(release: Release, variable: Variable) -> list[float]:
+    """The count of each declared category, in declared order, from a release that shows them."""
+    for table in release.tables:
+        axes = table.space.axes
+        if len(axes) == 1 and axes[0].variable == variable.name and table.measure == "count":
+            shown = dict(zip(axes[0].labels, table.values.tolist(), strict=True))
+            if set(shown) == set(variable.categories.labels):
+                return [shown[label] for label in variable.categories.labels]
+    raise UnknownName(
+        f"This release has no table that counts every category of {variable.name!r} by itself.",
+        received=variable.name,
+    )
