@@ -18,7 +18,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.core.sealed import Sealed
 from dalenius.curator.strategies import plan_margins, public_total
-from dalenius.errors import UnknownName, Unsupported
+from dalenius.errors import TooLarge, UnknownName, Unsupported
 
 LETTERS = "abcdefghij"
 CENSUS = (11, 2, 21, 5, 12, 9, 5)
@@ -400,3 +400,15 @@ def test_merging_is_proposed_in_the_preview_of_a_thin_table() -> None:
     assert [p["level"] for p in plan.preview["merging"]] == ["country"]
     rich = plan_margins(replace(domain, public_size=10**6), axes, [("region", "sex")], (), thin, definition)
     assert rich.preview["merging"] == []
+
+
+def test_the_smallest_share_along_hierarchies_is_not_nothing() -> None:
+    """A share that rounds to zero would leave its margin without a budget, and the whole list without a plan."""
+    from dalenius.curator.nested_strategies import shares
+
+    for raw in ([1e-9, 1.0, 3.0], [1.0] * 3, [1e-9] * 400_000 + [1.0], [1.0], [1e-12] * 999_999 + [5.0]):
+        found = shares(raw)
+        assert min(found) >= Fraction(1, 10**6)
+        assert sum(found) == 1
+    with pytest.raises(TooLarge):
+        shares([1.0] * 1_000_001)

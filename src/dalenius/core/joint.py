@@ -68,9 +68,14 @@ def linear_map(release: Release, table: Table | str) -> Callable[[Sequence[IntAr
 
 
 def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> FloatArray:
-    """Exact covariance matrix of some shown cells (flat positions) of one table, from the noise alone."""
+    """Exact covariance matrix of some shown cells (flat positions) of one table, from the noise alone.
+
+    A structural zero is not perturbed: its variance is zero.
+    """
     if isinstance(release.law, Additive):
-        return np.eye(len(cells)) * release.law.variance
+        impossible = release.tables[_position(release, table)].space.structural_indices
+        noisy = ~np.isin(np.asarray(cells, dtype=np.int64), impossible)
+        return np.diag(noisy * release.law.variance)
     law, position = _joint(release), _position(release, table)
     if law.structure == "margins":
         workload, components = _margins(law)
@@ -107,7 +112,9 @@ def _simulated(block: Block, law: Joint, interior: IntArray, generator: np.rando
     if isinstance(own, Additive):
         margin = tuple(names.index(axis.name) for axis in block.space.axes)
         counts = sum_out(interior, whole, margin).ravel()
-        return counts + _noise(own.noise, len(counts), generator)
+        noise = _noise(own.noise, len(counts), generator)
+        noise[list(block.space.structural_indices)] = 0
+        return counts + noise
     if not isinstance(own, Joint):
         raise Unsupported("Only additive and joint blocks can be simulated.")
     parts = []

@@ -14,7 +14,8 @@ from dalenius.core.law import FloatArray
 from dalenius.core.margins import Margin, Workload, subsets
 
 NEGLIGIBLE = 1e-4
-_STEEPEST = 300.0
+# Half of the largest exponent that is told apart: beyond it there is no noise left, and squares would overflow.
+_STEEPEST = 80.0
 
 
 class Noise(Protocol):

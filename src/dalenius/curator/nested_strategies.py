@@ -21,7 +21,7 @@ from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.curator.options import Purse, Request, purses
-from dalenius.errors import UnknownName, Unsupported
+from dalenius.errors import TooLarge, UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.statistics.count import Count
 
@@ -79,8 +79,7 @@ def plan(domain: Domain, request: Request) -> Planned:
         options = [("interior", [(whole, request.axes, Fraction(1))])]
         if not request.structural_zeros and prod(shape) <= MOST_DENSE_CELLS and len(resolved) > 1:
             power = 1 / 3 if purse.currency == "epsilon" else 1 / 2
-            raw = [float(prod(view_shape(v))) ** power for v, _ in resolved]
-            parts = [Fraction(int(r / sum(raw) * _PARTS), _PARTS) for r in raw]
+            parts = shares([float(prod(view_shape(v))) ** power for v, _ in resolved])
             options.append(("split", [(v, a, p) for (v, a), p in zip(resolved, parts, strict=True)]))
         for name, steps in options:
             if request.strategy in (None, name):
@@ -100,6 +99,26 @@ def plan(domain: Domain, request: Request) -> Planned:
         for o in found
     ]
     return measurements, law, _assemble(request, resolved, law), preview
+
+
+def shares(raw: Sequence[float]) -> list[Fraction]:
+    """Shares of one budget in proportion to `raw`: each at least one part in a million, together exactly the whole.
+
+    >>> [str(share) for share in shares([1e-9, 1.0, 3.0])]
+    ['1/1000000', '1/4', '749999/1000000']
+    """
+    if len(raw) > _PARTS:
+        raise TooLarge(
+            f"A budget is divided among at most {_PARTS:,} margins.", received=len(raw), limit=_PARTS
+        )
+    total = sum(raw)
+    whole = [max(int(r / total * _PARTS), 1) for r in raw]
+    # What rounding left goes to the largest; what the smallest got beyond their due is taken from the largest.
+    left = _PARTS - sum(whole)
+    for k in sorted(range(len(raw)), key=lambda k: -whole[k]):
+        change = max(left, 1 - whole[k])
+        whole[k], left = whole[k] + change, left - change
+    return [Fraction(part, _PARTS) for part in whole]
 
 
 def _priced(
