@@ -19,11 +19,13 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged, ParameterError
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.testing.toy import toy_domain
 
 SECRET = bytes(range(32))
 SIZE = 10_000
 SPACE = CellSpace((Axis(variable="x", labels=tuple(map(str, range(SIZE))), codes=tuple(range(SIZE))),))
-LIST = KeyedList("list", TableQuery(space=SPACE), DiscreteLaplace(Fraction(1)), "people", "f1", "f1", SECRET)
+DOMAIN = toy_domain(unit_id="person", max_rows=2)
+LIST = KeyedList("list", TableQuery(space=SPACE), DiscreteLaplace(Fraction(1)), DOMAIN, "f1", "f1", SECRET)
 RNG = SystemRandomness()
 
 
@@ -49,7 +51,10 @@ def test_another_process_draws_the_same() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"population": "firms"},
+        {"domain": replace(DOMAIN, population="firms")},
+        {"domain": toy_domain(unit_id="person", max_rows=3)},
+        {"domain": replace(DOMAIN, unit_id="household")},
+        {"domain": toy_domain(unit_id="person", max_rows=2, missing="west")},
         {"registered": "f2", "fingerprint": "f2"},
         {"mechanism": DiscreteLaplace(Fraction(11, 10))},
         {"secret": bytes(32)},

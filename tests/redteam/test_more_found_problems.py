@@ -18,6 +18,7 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.quantile import Quantile
+from dalenius.testing.toy import toy_domain
 
 
 def test_another_grouping_under_the_same_labels_has_other_keyed_noise() -> None:
@@ -26,7 +27,13 @@ def test_another_grouping_under_the_same_labels_has_other_keyed_noise() -> None:
     def noise(codes: tuple[int, ...]) -> list[int]:
         space = CellSpace((Axis(variable="age", labels=("young", "old"), codes=codes),))
         made = KeyedList(
-            "l", TableQuery(space=space), DiscreteLaplace(Fraction(1, 1000)), "p", "f", "f", bytes(32)
+            "l",
+            TableQuery(space=space),
+            DiscreteLaplace(Fraction(1, 1000)),
+            toy_domain(),
+            "f",
+            "f",
+            bytes(32),
         )
         return made.draw(RecordedRandomness(1)).tolist()
 

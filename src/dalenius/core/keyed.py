@@ -1,8 +1,8 @@
 """Randomness that is a function of a secret and of what it is used for.
 
 Noise drawn from it is the same whenever the same thing is asked for, so it need not be stored. The key binds the
-secret of the population, the fingerprint of the data, the list, the law with its parameters, and the block of cells: the same
-uniform under two laws or two versions would solve for the count. A claim that rests on it is computational: it holds
+secret of the population, the fingerprint of the data and how they are read, the list, the law with its parameters, and the block
+of cells: the same uniform under two laws, two readings or two versions would solve for the count. A claim that rests on it is computational: it holds
 against anybody who cannot tell the stream (SHAKE-256 of an HMAC) from random bits.
 """
 

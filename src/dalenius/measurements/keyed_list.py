@@ -4,8 +4,10 @@ Guarantee
     The mechanism's, over the whole list as one event, against anybody who cannot tell keyed noise from random noise: a
     computational claim, and labelled so. Later tables are sums of the list's cells and cost nothing more.
 Requires
-    The key binds population secret, data fingerprint, list, law and parameters, and block of cells. A changed file is refused:
-    under the old key its answers would differ by exactly what changed.
+    The key binds population secret, data fingerprint, how the file is read, list, law and parameters, and block of cells. How it
+    is read decides which rows count: the columns, what becomes of missing and unseen values, the unit and its most rows. The same
+    noise under two readings of one file would give the difference of their counts away exactly. A changed file is refused: under
+    the old key its answers would differ by exactly what changed.
 Noise
     Additive, one draw for each cell of the list.
 Evidence
@@ -14,12 +16,13 @@ References
     Rinott et al. (2018), sections 2.2 and 4.1: keys by description, never by participants.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.contracts import Mechanism
+from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.keyed import keyed_noise
 from dalenius.core.law import Additive, IntArray
@@ -42,7 +45,7 @@ class KeyedList:
     name: str
     query: TableQuery
     mechanism: Mechanism
-    population: str
+    domain: Domain
     registered: str
     fingerprint: str
     secret: bytes
@@ -102,7 +105,8 @@ class KeyedList:
     def draw(self, rng: RandomSource) -> IntArray:
         """The keyed noise of the wanted cells; the random source is not used."""
         description = {
-            "population": self.population,
+            "population": self.domain.population,
+            "reading": _reading(self.domain),
             "fingerprint": self.fingerprint,
             "list": [
                 [axis.name, list(axis.labels), list(axis.codes), list(axis.cuts), axis.level]
@@ -124,3 +128,15 @@ class KeyedList:
         if isinstance(outcome, NoReply) or self.cells is not None:
             return None
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+
+def _reading(domain: Domain) -> list[Any]:
+    """What decides which rows of a file count in which cell, apart from the table: the unit, and every variable in its order.
+
+    All variables count, because a unit with too many rows keeps some of them by their content.
+    """
+    variables = [
+        [v.name, v.source_column, v.is_numeric, {k: str(x) for k, x in sorted(asdict(v.domain).items())}]
+        for v in domain.variables.values()
+    ]
+    return [domain.unit_id, domain.neighbours.to_dict(), variables]
