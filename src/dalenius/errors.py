@@ -7,6 +7,7 @@ DaleniusError
 │   ├── ParameterError        a number outside what is accepted
 │   ├── TooLarge              more cells, or larger numbers, than are served
 │   ├── Unsupported           a combination that no valid method covers
+│   │   └── OtherRows             what was released counts other records than what is asked for
 │   └── Conflict              the same key was used for something else (HTTP 409)
 ├── BudgetError           refused, nothing was spent: exit 3, HTTP 403
 │   ├── BudgetExhausted       the account cannot pay the cost
@@ -102,6 +103,12 @@ class Unsupported(RequestError):
     """A combination that no valid method covers."""
 
     code = "unsupported"
+
+
+class OtherRows(Unsupported):
+    """What was released counts other records than what is asked for."""
+
+    code = "other_rows"
 
 
 class Conflict(RequestError):

@@ -67,3 +67,11 @@ def test_laplace_precision_is_one_over_the_variance() -> None:
     step = 1e-6
     slope = (LaplaceNoise(0.6).precision(0.5 + step) - LaplaceNoise(0.6).precision(0.5)) / step
     assert LaplaceNoise(0.6).slope(0.5) == pytest.approx(slope, rel=1e-4)
+
+
+def test_budgets_without_noise_do_not_overflow() -> None:
+    """At epsilon 1000 there is no noise left; the search must still end with shares that are numbers."""
+    workload = Workload((2, 4), ((0, 1), (0,), (1,), ()))
+    with np.errstate(all="raise", under="ignore"):
+        shares = optimise(workload, workload.margins, LaplaceNoise(1000.0))
+    assert sum(shares.values()) == pytest.approx(1)

@@ -17,6 +17,8 @@ from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator.lists import answer_from_list
 from dalenius.curator.strategies import plan_margins
+from dalenius.errors import OtherRows
+from dalenius.spec.canonical import describe_axis
 
 REGIONS = Categories(labels=("r1", "r2", "r3", "r4"), missing="r1", unseen="r1")
 COUNTRY = Hierarchy.of("country", {"north": ("r1", "r2"), "south": ("r3", "r4")}, REGIONS)
@@ -38,6 +40,7 @@ FULL = (
     Axis(variable="sex", labels=SEX.labels, codes=(0, 1)),
     Axis(variable="age", labels=AGE.labels, codes=(0, 1, 2)),
 )
+ASKED = {"axes": [describe_axis(axis, DOMAIN) for axis in FULL], "where": []}
 COUNTS = np.random.default_rng(0).integers(0, 50, (4, 2, 3))
 
 
@@ -66,7 +69,7 @@ def stored(
     provenance = Provenance(
         dataset="d", population="p", version="1", definition=budget.definition, budget=budget.to_dict(), neighbours={},
         cost={"relation": "add-remove", "rho": "1/2", "delta": "0", "epsilon": None}, mechanism="", strategy=strategy,
-        evidence={}, software="", request={}, digest="digest",
+        evidence={}, software="", request=ASKED, digest="digest",
     )  # fmt: skip
     return Release(
         blocks=tuple(blocks), tables=plan.assemble(tuple(blocks)), law=plan.law, provenance=provenance
@@ -137,8 +140,11 @@ def test_what_the_list_does_not_determine_is_not_answered() -> None:
 
 def test_rows_dropped_by_the_list_are_not_lost_silently() -> None:
     """Age drops missing values: a table that does not mention age counts more rows than the list holds."""
-    release = stored("residual", ZERO, margins=[("region", "age")])
-    assert answer_from_list(release, CellSpace((FULL[0],)), (), DOMAIN) is None
+    release = stored("residual", ZERO, margins=[("region", "age"), ("region",)])
+    with pytest.raises(OtherRows):
+        answer_from_list(release, CellSpace((FULL[0],)), (), DOMAIN)
+    everybody = (Filter(variable="age", codes=(0, 1, 2)),)
+    assert answer_from_list(release, CellSpace((FULL[0],)), everybody, DOMAIN) is not None
     assert answer_from_list(release, CellSpace((FULL[2],)), (), DOMAIN) is not None
 
 
@@ -156,7 +162,7 @@ def reread(release: Release, **request: object) -> Release:
 
     from dalenius.publish.to_json import from_json, to_json
 
-    noted = replace(release.provenance, request=dict(request))
+    noted = replace(release.provenance, request={**release.provenance.request, **request})
     return from_json(to_json(release.with_(provenance=noted)))
 
 

@@ -172,6 +172,13 @@ class Variable:
         """Name of the column in the file."""
         return self.column or self.name
 
+    def keeps_every_row(self, axis: "Axis") -> bool:
+        """Whether no row can fall outside an axis of this variable: no value is left out, and none is dropped."""
+        if isinstance(self.domain, Bounds):
+            covered = bool(axis.cuts) and axis.cuts[0] <= self.domain.low and self.domain.high < axis.cuts[-1]
+            return covered and DROP not in (self.domain.outside, self.domain.missing)
+        return axis.is_complete and DROP not in (self.domain.missing, self.domain.unseen)
+
     def hierarchy(self, level: str) -> Hierarchy:
         """A declared level by name."""
         for candidate in self.hierarchies:

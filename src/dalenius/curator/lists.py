@@ -2,7 +2,8 @@
 
 The list is charged as one event. Any table over its variables, at its level or a coarser declared one, with conditions on its
 variables, is a sum of canonical cells, so the same cell is the same number through every table that contains it, in every
-process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact.
+process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact. An answer counts exactly the
+records that a direct request would count (`dalenius.curator.list_rows`); where the two could differ it is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.domain import DROP, Axis, Bounds, CellSpace, Domain
+from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.margins import subsets
 from dalenius.core.query import Filter
 from dalenius.core.release import Release, Table
+from dalenius.curator.list_rows import Cross, Values, cells_of, combined, common, covered, placed
+from dalenius.curator.nested_strategies import resolve
+from dalenius.curator.strategies import inside_filters, shows_structural_zero, table_name
 from dalenius.errors import Unsupported
-
-WHOSE_ROWS = "This table is a sum of a stored list: it counts the records that have a declared value of every variable of the list."
+from dalenius.spec.canonical import describe_axis, describe_condition
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,26 +32,85 @@ class _Selection:
     size: int
 
 
-def answer_from_list(
-    release: Release, request_space: CellSpace, filters: Sequence[Filter], domain: Domain
-) -> Release | None:
-    """The requested table as sums of the stored list's cells; None if the list does not determine it.
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A table of the answer, and the table of the list of which it is a sum."""
 
-    The list must be of the same data and version. If it has conditions of its own, the request must state each of them.
-    Sums of an adjusted list are sums of what was shown, and say that they are biased.
+    space: CellSpace
+    source: Table
+    selections: list[_Selection]
+
+
+def answer_from_list(
+    release: Release,
+    request_space: CellSpace,
+    filters: Sequence[Filter],
+    domain: Domain,
+    margins: Sequence[tuple[str, ...]] | None = None,
+) -> Release | None:
+    """The requested table, or its margins, as sums of the stored list's cells; None if the list does not determine them.
+
+    The list must be of the same data and version. If it has conditions of its own, the request must state each of them. A
+    table that the list determines but for the records that it leaves out is refused with `OtherRows`, which says what to
+    change. Sums of an adjusted list are sums of what was shown, and say that they are biased.
     """
     about = release.provenance
-    if (about.dataset, about.version) != (domain.name, domain.version):
+    if (about.dataset, about.population, about.version) != (domain.name, domain.population, domain.version):
         return None
     remaining = _unanswered(about.request.get("where") or (), filters, domain)
-    if remaining is None:
+    cross = Cross.of(release, domain)
+    if remaining is None or cross is None:
         return None
+    spaces, is_applied = [request_space], True
+    if margins is not None:
+        # Margins are planned together: each counts the records inside the full cross of the request.
+        remaining += inside_filters(domain, request_space.axes)
+        spaces = [_margin(domain, request_space, margin) for margin in margins]
+        is_applied = _leaves_out_zeros(request_space, margins)
+    stated = combined(remaining, domain)
+    open_ones = {name: values for name, values in stated.items() if not cross.applies(name, values)}
+    matching = _Matching(cross, domain, open_ones)
+    found = [_found(release, space, matching) for space in spaces]
+    if any(one is None for one in found):
+        return None
+    gone = dict.fromkeys(name for space in spaces for name in cross.uncounted(space, stated))
+    cross.refuse(list(gone))
+    if not cross.check_zeros(request_space, is_applied, open_ones):
+        return None
+    asked = _asked(request_space, filters, domain, margins)
+    return _answer(release, [one for one in found if one is not None], asked)
+
+
+def _margin(domain: Domain, space: CellSpace, margin: Sequence[str]) -> CellSpace:
+    _, axes = resolve(domain, space.axes, margin)
+    return CellSpace(axes, space.structural_zeros if axes == space.axes else frozenset())
+
+
+def _leaves_out_zeros(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
+    """Whether the planner measures these margins inside the structural zeros' complement."""
+    names = {axis.name for axis in space.axes}
+    is_nested = any(name not in names for margin in margins for name in margin)
+    return is_nested or shows_structural_zero(space, margins)
+
+
+def _found(release: Release, space: CellSpace, matching: "_Matching") -> _Found | None:
     for table in sorted(release.tables, key=lambda t: len(t.values)):
-        if table.measure == "count":
-            selections = _Matching(table, domain, about.request).selections(request_space, remaining)
-            if selections is not None:
-                return _answer(release, table, request_space, selections)
+        selections = matching.selections(table, space) if table.measure == "count" else None
+        if selections is not None:
+            return _Found(space, table, selections)
     return None
+
+
+def _asked(
+    space: CellSpace, filters: Sequence[Filter], domain: Domain, margins: Sequence[tuple[str, ...]] | None
+) -> dict[str, Any]:
+    """What an answer says of its own cells and records, in the words of a canonical request."""
+    return {
+        "axes": [describe_axis(axis, domain) for axis in space.axes],
+        "where": [describe_condition(condition, domain) for condition in filters],
+        "structural_zeros": [list(cell) for cell in sorted(space.structural_zeros)],
+        "margins": None if margins is None else [[list(margin), "1"] for margin in margins],
+    }
 
 
 def _unanswered(
@@ -74,133 +136,77 @@ def _is_same(condition: Mapping[str, Any], other: Filter, domain: Domain) -> boo
 
 
 class _Matching:
-    """How the labels of a stored table relate to what is asked for."""
+    """How the labels of stored tables relate to what is asked for."""
 
-    def __init__(self, table: Table, domain: Domain, request: Mapping[str, Any]) -> None:
-        self.table, self.domain = table, domain
-        self.described = {entry["variable"]: entry for entry in request.get("axes") or ()}
+    def __init__(self, cross: Cross, domain: Domain, conditions: Mapping[str, Values]) -> None:
+        self.cross, self.domain, self.conditions = cross, domain, conditions
 
-    def selections(self, space: CellSpace, filters: Sequence[Filter]) -> list[_Selection] | None:
+    def selections(self, table: Table, space: CellSpace) -> list[_Selection] | None:
         """For each axis of the table, where its labels go; None if the answer is not a sum of cells."""
-        stored = {axis.variable for axis in self.table.space.axes}
+        stored = {axis.variable for axis in table.space.axes}
         wanted = {axis.variable: axis for axis in space.axes}
-        if not stored.issuperset(wanted) or not stored.issuperset(f.variable for f in filters):
-            return None
-        if space.structural_zeros and self.table.space.structural_zeros != space.structural_zeros:
+        if not stored >= set(wanted) | set(self.conditions):
             return None
         found = []
-        for axis in self.table.space.axes:
-            conditions = [f for f in filters if f.variable == axis.variable]
-            kept, target = self._kept(axis, conditions), wanted.get(axis.variable)
-            if kept is None:
+        for axis in table.space.axes:
+            target, cells = wanted.get(axis.variable), self._cells(axis)
+            if cells is None:
                 return None
-            if target is None:
-                # Rows that the list drops on this variable would be counted by a table that does not mention it.
-                if not conditions and not self._drops_nothing(axis):
-                    return None
-                found.append(_Selection(tuple(0 if k else -1 for k in kept), 1))
-                continue
-            groups = self._groups(axis, target)
-            if groups is None:
+            groups = None if target is None else cells_of(target, self.domain)
+            places = placed(cells, groups, self.conditions.get(axis.variable))
+            if places is None:
                 return None
-            placed = tuple(g if k else -1 for g, k in zip(groups, kept, strict=True))
-            found.append(_Selection(placed, len(target)))
+            found.append(_Selection(tuple(places), 1 if target is None else len(target)))
         return found
 
-    def _members(self, axis: Axis) -> list[frozenset[int]] | None:
-        """The categories behind each label of an axis, from its codes or from the list's own request."""
-        declared = self.domain.variable(axis.variable)
-        if isinstance(declared.domain, Bounds):
+    def _cells(self, axis: Axis) -> list[Values] | None:
+        """The values behind each label of a stored axis; a document keeps them in the list's own request."""
+        if axis.codes or axis.cuts:
+            return cells_of(axis, self.domain)
+        whole = self.cross.find(axis.variable)
+        if whole is None:
             return None
-        if axis.codes:
-            return [frozenset(c for c, k in enumerate(axis.codes) if k == i) for i in range(len(axis))]
-        labels = declared.domain.labels
-        if axis.level:
-            hierarchy = declared.hierarchy(axis.level)
-            place = [hierarchy.groups[p] for p in hierarchy.parent]
-            return [frozenset(c for c, g in enumerate(place) if g == label) for label in axis.labels]
-        cells = {cell[0]: cell[1:] for cell in self.described.get(axis.variable, {}).get("cells", ())}
-        inside = [cells.get(label, [label]) for label in axis.labels]
-        if any(text not in labels for texts in inside for text in texts):
+        cells = cells_of(whole, self.domain)
+        if len(axis) == len(whole) and (whole.cuts or axis.labels == whole.labels):
+            return cells
+        if not axis.level:
             return None
-        return [frozenset(labels.index(text) for text in texts) for texts in inside]
-
-    def _kept(self, axis: Axis, filters: Sequence[Filter]) -> list[bool] | None:
-        """Which labels pass the conditions; None if a condition cuts through a label."""
-        if not filters:
-            return [True] * len(axis)
-        members = self._members(axis)
-        if members is None:
-            return None
-        kept = [True] * len(axis)
-        for condition in filters:
-            chosen = frozenset(condition.codes)
-            for i, categories in enumerate(members):
-                if categories & chosen and not categories <= chosen:
-                    return None
-                kept[i] = kept[i] and bool(categories & chosen)
-        return kept
-
-    def _groups(self, axis: Axis, target: Axis) -> list[int] | None:
-        """The label of the answer for each label of the list; None if the answer is finer, or cuts through labels."""
-        fine, coarse = self._members(axis), self._members(target)
-        if fine is None or coarse is None:
-            cuts = tuple(axis.cuts or self.described.get(axis.variable, {}).get("cuts", ()))
-            is_same = bool(cuts) and cuts == target.cuts and axis.labels == target.labels
-            return list(range(len(axis))) if is_same else None
-        covered = frozenset().union(*fine)
-        if not all(group <= covered for group in coarse):
-            return None
-        groups = []
-        for categories in fine:
-            holders = [i for i, group in enumerate(coarse) if categories & group]
-            if len(holders) > 1 or (holders and not categories <= coarse[holders[0]]):
-                return None
-            groups.append(holders[0] if holders else -1)
-        return groups
-
-    def _drops_nothing(self, axis: Axis) -> bool:
-        declared = self.domain.variable(axis.variable).domain
-        members = self._members(axis)
-        if isinstance(declared, Bounds) or members is None:
-            return False
-        everything = sum(len(m) for m in members) == len(declared)
-        return everything and DROP not in (declared.missing, declared.unseen)
+        hierarchy = self.domain.variable(axis.variable).hierarchy(axis.level)
+        place = [hierarchy.groups[p] for p in hierarchy.parent]
+        members = [frozenset(c for c, g in enumerate(place) if g == label) for label in axis.labels]
+        return [common(m, covered(cells)) for m in members]
 
 
-def _answer(release: Release, table: Table, space: CellSpace, selections: Sequence[_Selection]) -> Release:
-    values = _summed(table.values.reshape(table.shape), selections)
-    variance = _variance(release, table, selections)
-    own = [axis.variable for axis in table.space.axes if any(a.variable == axis.variable for a in space.axes)]
+def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any]) -> Release:
+    about, names = release.provenance, [one.source.name for one in found]
+    note = {"name": "sum of a stored list", "list": about.digest, "tables": names, "cost": "none"}
+    nothing = {k: ("0" if k in ("rho", "delta", "epsilon") else v) for k, v in about.cost.items()}
+    tables = tuple(_table(release, one) for one in found)
+    return release.with_(
+        # The measured blocks of an adjusted list are not those of its sums.
+        blocks=release.blocks if all(table.is_unbiased for table in tables) else (),
+        tables=tables,
+        law=Joint("list", {"list": about.digest, "tables": names}),
+        adjustments=(*release.adjustments, note),
+        provenance=replace(about, cost=nothing, strategy="stored list", request={**about.request, **asked}),
+    )
+
+
+def _table(release: Release, found: _Found) -> Table:
+    source, space, selections = found.source, found.space, found.selections
+    values = _summed(source.values.reshape(source.shape), selections)
+    variance = _variance(release, source, selections)
+    own = [
+        axis.variable for axis in source.space.axes if any(a.variable == axis.variable for a in space.axes)
+    ]
     order = [own.index(axis.variable) for axis in space.axes]
-    sizes = [s.size for axis, s in zip(table.space.axes, selections, strict=True) if axis.variable in own]
-    shown = Table(
-        name=" x ".join(axis.name for axis in space.axes) or "total",
+    sizes = [s.size for axis, s in zip(source.space.axes, selections, strict=True) if axis.variable in own]
+    return Table(
+        name=table_name([axis.name for axis in space.axes]),
         space=space,
         values=values.reshape(sizes).transpose(order).ravel() if order else values.ravel(),
         variance=variance.reshape(sizes).transpose(order).ravel() if order else variance.ravel(),
-        is_unbiased=table.is_unbiased,
-    )
-    note = {
-        "name": "sum of a stored list",
-        "list": release.provenance.digest,
-        "table": table.name,
-        "cost": "none",
-    }
-    nothing = {
-        k: ("0" if k in ("rho", "delta", "epsilon") else v) for k, v in release.provenance.cost.items()
-    }
-    law = Joint("list", {"list": release.provenance.digest, "table": table.name})
-    return release.with_(
-        tables=(shown,),
-        law=law,
-        adjustments=(*release.adjustments, note),
-        provenance=replace(
-            release.provenance,
-            cost=nothing,
-            strategy="stored list",
-            warnings=(*release.provenance.warnings, WHOSE_ROWS),
-        ),
+        is_unbiased=source.is_unbiased,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from dalenius.core import joint
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Measurement
-from dalenius.core.domain import DROP, Axis, Bounds, CellSpace, Domain
+from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
 from dalenius.core.margins import Workload, sum_out
@@ -133,7 +133,7 @@ def public_total(
     """
     if not neighbours.is_replace or neighbours.max_rows != 1 or where or has_zeros:
         return None
-    if any(not _keeps_everything(domain, axis) for axis in axes):
+    if not all(domain.variable(axis.variable).keeps_every_row(axis) for axis in axes):
         return None
     return domain.public_size
 
@@ -146,7 +146,7 @@ def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
     """
     found = []
     for axis in axes:
-        if _keeps_everything(domain, axis):
+        if domain.variable(axis.variable).keeps_every_row(axis):
             continue
         if axis.cuts:
             found.append(Filter(variable=axis.variable, low=axis.cuts[0], high=axis.cuts[-1] - 1))
@@ -154,14 +154,6 @@ def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
             kept = tuple(code for code, label in enumerate(axis.codes) if label >= 0)
             found.append(Filter(variable=axis.variable, codes=kept))
     return tuple(found)
-
-
-def _keeps_everything(domain: Domain, axis: Axis) -> bool:
-    declared = domain.variable(axis.variable).domain
-    if isinstance(declared, Bounds):
-        covered = bool(axis.cuts) and axis.cuts[0] <= declared.low and declared.high < axis.cuts[-1]
-        return covered and DROP not in (declared.outside, declared.missing)
-    return axis.is_complete and DROP not in (declared.missing, declared.unseen)
 
 
 def finish(

@@ -56,20 +56,26 @@ class Lists:
 
     def answer(self, served: Served, request: RequestDocument) -> Release | None:
         """The table from the list; None if there is no published list, or it does not hold the table."""
-        if served.entry.list is None or request.table.measure != "count" or request.table.weight is not None:
+        try:
+            return self.find(served, request)
+        except Unsupported:
             return None
-        if request.table.margins != "none":
+
+    def find(self, served: Served, request: RequestDocument) -> Release | None:
+        """The table and its margins from the list; a refusal that says what to change where only the records differ."""
+        if served.entry.list is None or request.table.measure != "count" or request.table.weight is not None:
             return None
         view = self.view(served)
         if view is None:
             return None
         domain = served.curator.domain
-        try:
-            return answer_from_list(
-                self._stored(view), request.space(domain), request.filters(domain), domain
-            )
-        except Unsupported:
-            return None
+        return answer_from_list(
+            self._stored(view),
+            request.space(domain),
+            request.filters(domain),
+            domain,
+            request.margins(domain),
+        )
 
     def _stored(self, view: ReleaseView) -> Release:
         with self._lock:

@@ -143,10 +143,15 @@ class Reading(Parts):
     def _knows_analyst(user: User, view: ReleaseView) -> bool:
         return user.may_read_ledger or (bool(user.name) and view.analyst == user.name)
 
-    def list_answer(self, user: User, dataset: str, document: Document) -> Release | None:
-        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it."""
-        served = self.desk.find(dataset)
-        return self.lists.answer(served, self.read_request(dataset, document))
+    def list_answer(
+        self, user: User, dataset: str, document: Document, *, explains: bool = False
+    ) -> Release | None:
+        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it.
+
+        With `explains`, a table that would count other records than the list is refused, and the refusal says what helps.
+        """
+        served, request = self.desk.find(dataset), self.read_request(dataset, document)
+        return self.lists.find(served, request) if explains else self.lists.answer(served, request)
 
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""

@@ -98,6 +98,7 @@ class Releasing(Reading):
         served = self.desk.find(dataset)
         request = self.read_request(dataset, document)
         if served.entry.mode == "list" and not user.is_custodian:
+            self.lists.find(served, request)
             raise NotAllowed(
                 f"{served.name} is served from its stored list; tables that the list does not hold are not released.",
                 dataset=served.name,

@@ -21,7 +21,7 @@ Services(config)
     anchored(user, entry) -> Release                                    tied to the first publication, which wins
     formats() -> Mapping[str, str]                                      name -> media type
   lists (everybody)
-    list_answer(user, dataset, document) -> Release | None              from the stored list; free, never reads data
+    list_answer(user, dataset, document, explains) -> Release | None    from the stored list; free, never reads data
     list_view(dataset) -> ReleaseView | None                            the published list itself
     release_list(user, dataset) -> ReleaseView | None                   (custodian) release the list, once
     download_of(release, format) -> Download

@@ -74,8 +74,8 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "population": domain.population,
         "version": domain.version,
         "neighbours": domain.neighbours.to_dict(),
-        "axes": [_describe(axis, domain) for axis in axes],
-        "where": [_condition(condition, domain) for condition in filters],
+        "axes": [describe_axis(axis, domain) for axis in axes],
+        "where": [describe_condition(condition, domain) for condition in filters],
         "structural_zeros": [list(cell) for cell in sorted(space.structural_zeros)],
         "measure": request.table.measure,
         "of": request.table.of,
@@ -120,7 +120,7 @@ def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
     return CellSpace(axes, frozenset(zeros), asked.is_virtual)
 
 
-def _describe(axis: Axis, domain: Domain) -> dict[str, Any]:
+def describe_axis(axis: Axis, domain: Domain) -> dict[str, Any]:
     """What the cells of an axis hold; the level's name is only a spelling of the groups."""
     if axis.cuts:
         return {"variable": axis.variable, "cuts": list(axis.cuts)}
@@ -135,7 +135,8 @@ def _describe(axis: Axis, domain: Domain) -> dict[str, Any]:
     }
 
 
-def _condition(condition: Filter, domain: Domain) -> dict[str, Any]:
+def describe_condition(condition: Filter, domain: Domain) -> dict[str, Any]:
+    """Which rows a condition keeps."""
     if domain.variable(condition.variable).is_numeric:
         return {"variable": condition.variable, "low": condition.low, "high": condition.high}
     labels = domain.variable(condition.variable).categories.labels

@@ -101,7 +101,9 @@ def _price(
             preview: Preview = services.preview(user, dataset.name, document)
             return preview, None, preview.from_list
         services.read_request(dataset.name, document)
-        is_listed = dataset.has_list and services.list_answer(user, dataset.name, document) is not None
+        is_listed = dataset.has_list and bool(
+            services.list_answer(user, dataset.name, document, explains=True)
+        )
     except DaleniusError as error:
         return None, error, False
     return None, None, is_listed

@@ -159,7 +159,7 @@ def download_listed(request: Request, name: str, format: str, user: CurrentUser)
     """A table of the ready list as a file."""
     services = request.app.state.services
     state = read_pairs(request.query_params.multi_items(), services.dataset(name))
-    release = services.list_answer(user, name, state.to_request(name))
+    release = services.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The ready list of this data set does not hold this table.")
     return _send(request, services.download_of(release, format))

@@ -40,15 +40,16 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
     services = request.app.state.services
     dataset = services.dataset(name)
     state = read_pairs(request.query_params.multi_items(), dataset)
-    release = services.list_answer(user, name, state.to_request(name))
+    release = services.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The ready list of this data set does not hold this table.")
     shown = Shown(request, user, release, None, state)
 
     def margin(names: list[str]) -> Release | None:
-        gone = {axis.variable for axis in shown.axes if axis.name not in names}
-        found: Release | None = services.list_answer(user, name, state.summed_over(gone).to_request(name))
-        return found
+        document = state.to_request(name)
+        document["table"]["margins"] = [[axis.name for axis in shown.axes], names]
+        found: Release | None = services.list_answer(user, name, document)
+        return found and found.with_(tables=found.tables[1:])
 
     return _table_page(shown, margin)
 

@@ -131,18 +131,6 @@ class TableState:
         changed: dict[str, Any] = {place: tuple(choices)}
         return replace(self, **changed)
 
-    def summed_over(self, names: set[str]) -> "TableState":
-        """The margin without some variables: what they left out of the table stays left out."""
-        where = dict(self.where)
-        for choice in self.choices:
-            kept = choice.picks or tuple(member for _, members in choice.groups for member in members)
-            if choice.variable in names and kept:
-                where[choice.variable] = kept
-        state = replace(self, where=where)
-        for name in names:
-            state = state._without(name)
-        return state
-
     # -- addresses and documents -----------------------------------------------------------------------------------
 
     def to_pairs(self) -> Pairs:

@@ -4,6 +4,7 @@ Documents are the ones that the command line takes. A release is queued as a job
 otherwise answers 202 with the job's address. Whatever ends a job is seen on a tick.
 """
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -61,7 +62,7 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = request.app.state.services
     document = await read_document(request)
-    found = await run_in_threadpool(services.list_answer, user, name, document)
+    found = await run_in_threadpool(partial(services.list_answer, user, name, document, explains=True))
     if found is None:
         raise NotFound(
             "The stored list of this data set does not hold this table; ask for a release instead."
