@@ -381,3 +381,20 @@ def test_no_page_repeats_the_host_that_a_caller_invented(app: Any) -> None:
         assert "evil.example" not in answer.text + str(answer.headers), path
     cited = re.search(r'id="citation">(.*?)</code>', anna.get(f"{where}/cite").text, re.DOTALL)
     assert cited is not None and where in cited.group(1) and "//" not in cited.group(1)
+
+
+def test_a_withdrawal_is_asked_about_first(app: Any) -> None:
+    where = release(visitor(app, "anna"), rows="mode", columns="age", epsilon="0.05").split("?")[0]
+    carla = visitor(app, "carla")
+    address = f"/custodian{where.replace('/r/', '/releases/')}/status"
+    form = {"csrf": token(carla, "/account"), "status": "withdrawn"}
+    for back in ({}, {"back": "list"}):
+        asked = carla.post(address, data={**form, **back})
+        assert asked.status_code == 200 and "Withdraw this table?" in asked.text
+        assert 'name="confirm" value="yes"' in asked.text and 'id="keep"' in asked.text
+        assert visitor(app).get(where).status_code == 200
+    anna = visitor(app, "anna")
+    foreign = {**form, "csrf": token(anna, "/account")}
+    assert anna.post(address, data=foreign).status_code == 403
+    assert carla.post(address, data={**form, "confirm": "yes"}).status_code == 303
+    assert visitor(app).get(where).status_code == 403

@@ -1,4 +1,7 @@
-"""Interface strings, one file a language; every language has every key, with the same placeholders (tested)."""
+"""Interface strings, one file a language; every language has every key, with the same placeholders (tested).
+
+Refusals are written in English where they arise. Other languages have a sentence for each stable code, in `refusals/`.
+"""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -22,6 +25,15 @@ def catalogue(language: str) -> Mapping[str, str]:
     code = language if language in languages() else DEFAULT
     text = files(__name__).joinpath(f"{code}.toml").read_text(encoding="utf-8")
     return dict(_flatten(tomllib.loads(text)))
+
+
+@cache
+def refusals(language: str) -> Mapping[str, str]:
+    """A sentence for each code of a refusal; empty for the language in which the messages themselves are written."""
+    place = files(__name__).joinpath("refusals").joinpath(f"{language}.toml")
+    if language == DEFAULT or language not in languages():
+        return {}
+    return dict(_flatten(tomllib.loads(place.read_text(encoding="utf-8"))))
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

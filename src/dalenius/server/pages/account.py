@@ -4,7 +4,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.server.auth import CurrentUser, SignedIn, caller_address, sign_in, sign_out
-from dalenius.server.errors import Forbidden
 from dalenius.server.messages import translate
 from dalenius.server.pages.mine import quotas_of
 from dalenius.server.pages.page import Form, language_of, local, redirect, render
@@ -83,6 +82,6 @@ def change_password(request: Request, user: SignedIn, form: Form) -> Response:
     services = request.app.state.services
     services.limiter.take("sign-in as", user.name, services.config.limits.sign_ins_per_minute)
     if services.accounts.verify(user.name, form.one("old")) is None:
-        raise Forbidden(translate(language_of(request), "sign_in.wrong"))
+        return redirect(request, "/account", "account.wrong_old", "bad")
     services.accounts.set_password(user.name, form.one("new"))
     return redirect(request, "/sign-in", "account.changed")

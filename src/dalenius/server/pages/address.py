@@ -8,6 +8,7 @@ An address is read leniently: what is unknown is left out and named in `problems
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
     AMOUNTS,
     OWN_GROUPS,
@@ -75,7 +76,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
     where, ranges = reader.conditions()
     measure, of = reader.measure()
     definition = reader.one("definition") or defaults.get("definition", "pure")
-    amounts = {name: reader.one(name) for name in AMOUNTS if reader.one(name)}
+    amounts = {name: reader.number(name) for name in AMOUNTS if reader.one(name)}
     if not amounts:
         amounts = {name: defaults[name] for name in AMOUNTS if defaults.get(name)}
     return TableState(
@@ -98,12 +99,17 @@ class _Reader:
     def __init__(self, fields: Mapping[str, list[str]], dataset: DatasetView) -> None:
         self._fields = fields
         self._dataset = dataset
+        self._language = self.one("written") or "en"
         self._seen: set[str] = set()
         self.problems: list[str] = []
 
     def one(self, key: str) -> str:
         """The last value of a field, without surrounding blanks."""
         return self._fields.get(key, [""])[-1].strip()
+
+    def number(self, key: str) -> str:
+        """A number as documents write it. A form says in which language it was typed; an address has decimal points."""
+        return numbers.read(self.one(key), self._language)
 
     def axes(self, place: str) -> tuple[AxisChoice, ...]:
         """Variables on one place; a variable that is unknown or stands elsewhere is left out."""
@@ -120,7 +126,7 @@ class _Reader:
     def _axis(self, variable: VariableView) -> AxisChoice:
         name = variable.name
         if variable.is_numeric:
-            given = tuple(cut.strip() for cut in self.one(f"cuts.{name}").split(",") if cut.strip())
+            given = self._cuts(self.one(f"cuts.{name}"))
             return AxisChoice(variable=name, cuts=given or suggested_cuts(variable))
         labels = variable.categories
         chosen = self.one(f"level.{name}")
@@ -131,6 +137,11 @@ class _Reader:
         picks = set(self._fields.get(f"pick.{name}", []))
         kept = tuple(label for label in labels if label in picks)
         return AxisChoice(variable=name, picks=kept if len(kept) < len(labels) else ())
+
+    def _cuts(self, text: str) -> tuple[str, ...]:
+        """Class limits between commas, or between semicolons where a comma may be decimal."""
+        parts = text.split(";") if ";" in text else text.split(",")
+        return tuple(numbers.read(part, self._language) for part in parts if part.strip())
 
     def _groups(self, name: str, labels: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         groups: dict[str, list[str]] = {}
@@ -151,7 +162,7 @@ class _Reader:
         for variable in self._dataset.variables:
             name = variable.name
             if variable.is_numeric:
-                ends = self.one(f"from.{name}"), self.one(f"to.{name}")
+                ends = self.number(f"from.{name}"), self.number(f"to.{name}")
                 if any(ends):
                     ranges[name] = ends
                 continue

@@ -8,11 +8,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core.exact import plain
+from dalenius.core.release import Status
 from dalenius.errors import DaleniusError
 from dalenius.ledger.account import Purse
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require
 from dalenius.server.errors import NotFound
+from dalenius.server.pages import numbers
 from dalenius.server.pages.page import Form, language_of, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
@@ -117,28 +119,34 @@ def _back(population: str) -> str:
     return f"/custodian/budget/{quote(population)}"
 
 
+def _typed(request: Request, form: Form, name: str) -> str:
+    """A number as documents write it, typed as the reader's language does."""
+    return numbers.read(form.one(name), language_of(request))
+
+
 @router.post("/budget/{population}/grant")
 def grant(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Add to the budget."""
-    rho = form.one("rho").strip()
-    request.app.state.services.grant(
-        user, population, rho, form.one("delta", "0").strip() or "0", form.one("note")
+    rho, delta = _typed(request, form, "rho"), _typed(request, form, "delta") or "0"
+    request.app.state.services.grant(user, population, rho, delta, form.one("note"))
+    return redirect(
+        request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request))
     )
-    return redirect(request, _back(population), "custody.granted_ok", rho=rho)
 
 
 @router.post("/budget/{population}/quota")
 def quota(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Set an analyst's quota."""
-    name, rho = form.one("analyst"), form.one("rho").strip()
-    request.app.state.services.set_quota(user, population, name, rho, form.one("delta", "0").strip() or "0")
-    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=rho)
+    name, rho = form.one("analyst"), _typed(request, form, "rho")
+    request.app.state.services.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
+    said = numbers.typed(rho, language_of(request))
+    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=said)
 
 
 @router.post("/budget/{population}/approval")
 def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Ask for a second person above a cost."""
-    request.app.state.services.set_approval(user, population, form.one("above").strip() or None)
+    request.app.state.services.set_approval(user, population, _typed(request, form, "above") or None)
     return redirect(request, _back(population), "custody.approval_ok")
 
 
@@ -185,7 +193,12 @@ def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
 def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> Response:
     """Publish, embargo or withdraw."""
     services = request.app.state.services
-    view = services.set_status(user, entry, form.one("status"))
+    status = form.one("status")
+    if status == Status.WITHDRAWN and form.one("confirm") != "yes":
+        require(user, Role.CUSTODIAN)
+        asked = services.release_view(user, entry)
+        return _desk(request, "custodian/withdraw.html", user, "releases", view=asked, back=form.one("back"))
+    view = services.set_status(user, entry, status)
     word = Wording(language_of(request), services).t(f"status.{view.status}")
     back = "/custodian/releases" if form.one("back") else f"/r/{quote(entry)}"
     return redirect(request, back, "custody.status_ok", status=word)
@@ -208,18 +221,21 @@ def policy(request: Request, user: CurrentUser) -> Response:
 def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
     none = wording.t("policy.none")
 
+    def number(value: Any) -> str:
+        return wording.typed(plain(value))
+
     def quota(part: Any) -> str:
         return (
             none
             if part is None
-            else f"ρ = {plain(part.rho)}" + (f", δ = {plain(part.delta)}" if part.delta else "")
+            else f"ρ = {number(part.rho)}" + (f", δ = {number(part.delta)}" if part.delta else "")
         )
 
     allow = policy.allow
     return [
         ("budget", quota(policy.budget)),
         ("default_quota", quota(policy.default_quota)),
-        ("approval_above", none if policy.approval_above is None else f"ρ = {plain(policy.approval_above)}"),
+        ("approval_above", none if policy.approval_above is None else f"ρ = {number(policy.approval_above)}"),
         (
             "definitions",
             ", ".join(allow.definitions) if allow.definitions is not None else wording.t("policy.all"),
@@ -228,7 +244,7 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
         ("most_cells", wording.num(allow.most_cells)),
         (
             "sensitive",
-            ", ".join(f"{name} (ρ = {plain(part.rho)})" for name, part in policy.sensitive.items()) or none,
+            ", ".join(f"{name} (ρ = {number(part.rho)})" for name, part in policy.sensitive.items()) or none,
         ),
         ("release", wording.t(f"status.{policy.release}")),
     ]

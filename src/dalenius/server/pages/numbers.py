@@ -1,10 +1,12 @@
 """Numbers, amounts and times as a reader of each language writes them."""
 
+import re
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import isfinite
 
 _GROUP = {"en": (",", "."), "de": (".", ",")}
+_PLAIN = re.compile(r"[+-]?\d*\.?\d*([eE][+-]?\d+)?")
 MINUS = "\u2212"
 _THIN = "\u202f"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -51,6 +53,39 @@ def amount(value: object, language: str = "en", digits: int = 4) -> str:
         tens = "10" + str(int(power)).translate(_RAISED)
         text = tens if mantissa == "1" else f"{mantissa}\u202f×\u202f{tens}"
     return text.replace(".", _GROUP.get(language, _GROUP["en"])[1])
+
+
+def typed(text: object, language: str = "en") -> str:
+    """An exact number as a reader of the language would type it; anything else as it is.
+
+    >>> typed("0.5", "de"), typed("1e-9", "de"), typed("0.5"), typed("a.b", "de")
+    ('0,5', '1e-9', '0.5', 'a.b')
+    """
+    written = str(text)
+    return (
+        written.replace(".", _GROUP.get(language, _GROUP["en"])[1]) if _PLAIN.fullmatch(written) else written
+    )
+
+
+def read(text: str, language: str = "en") -> str:
+    """A number that a reader typed, as documents write it; anything else is left for the document to refuse.
+
+    A group of thousands is accepted where it cannot be a decimal.
+
+    >>> [read(text, "de") for text in ("0,5", "1.234,5", "12.000", "0.125", "1e-9", "1,5e-9", "a,b")]
+    ['0.5', '1234.5', '12000', '0.125', '1e-9', '1.5e-9', 'a,b']
+    >>> read("0,5")
+    '0,5'
+    """
+    group, point = _GROUP.get(language, _GROUP["en"])
+    written = text.strip()
+    if point == ".":
+        return written
+    if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(\{group}\d{{3}})+({point}\d+)?", written):
+        written = written.replace(group, "")
+    if group not in written and written.count(point) == 1 and _PLAIN.fullmatch(written.replace(point, ".")):
+        return written.replace(point, ".")
+    return written
 
 
 def moment(value: object, language: str = "en") -> str:

@@ -1,7 +1,7 @@
 """The empty table of a builder's state: headings and stub, before anything is released."""
 
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import prod
 
 from dalenius.server.pages.state import AxisChoice, TableState
@@ -26,13 +26,14 @@ class Shape:
     cells: int
 
 
-def labels_of(choice: AxisChoice, dataset: DatasetView) -> tuple[str, ...]:
+def labels_of(choice: AxisChoice, dataset: DatasetView, wording: Wording) -> tuple[str, ...]:
     """Labels of an axis, as the request will have them."""
     variable = dataset.variable(choice.variable)
     if variable is None:
         return ()
     if choice.cuts:
-        return tuple(f"{a} – {b}" for a, b in zip(choice.cuts, choice.cuts[1:], strict=False))
+        limits = [wording.typed(cut) for cut in choice.cuts]
+        return tuple(f"{a} – {b}" for a, b in pairwise(limits))
     if choice.level == "*" and choice.groups:
         return tuple(name for name, _ in choice.groups)
     for level in variable.levels:
@@ -45,9 +46,9 @@ def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape
     """The shape of a state; nothing while no variable is placed."""
     if state.is_empty:
         return None
-    rows = [labels_of(c, dataset) for c in state.rows]
-    columns = [labels_of(c, dataset) for c in state.columns]
-    sheets = prod(len(labels_of(c, dataset)) for c in state.wafers)
+    rows = [labels_of(c, dataset, wording) for c in state.rows]
+    columns = [labels_of(c, dataset, wording) for c in state.columns]
+    sheets = prod(len(labels_of(c, dataset, wording)) for c in state.wafers)
     all_columns, all_lines = prod(map(len, columns)), prod(map(len, rows))
     shown = min(all_columns, _MOST_COLUMNS)
     return Shape(

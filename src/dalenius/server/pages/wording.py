@@ -1,6 +1,6 @@
 """Sentences and names for readers: titles of tables, amounts, methods, promises."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
@@ -33,6 +33,9 @@ class Wording:
             "t": self.t,
             "num": self.num,
             "amt": self.amount,
+            "typed": self.typed,
+            "limits_text": self.limits,
+            "refusal": self.refusal,
             "when": self.when,
             "share": share,
             "budget_text": self.budget,
@@ -51,6 +54,19 @@ class Wording:
     def amount(self, value: object) -> str:
         """A privacy amount."""
         return numbers.amount(value, self.language)
+
+    def typed(self, value: object) -> str:
+        """An exact number, for a form's field."""
+        return numbers.typed(value, self.language)
+
+    def limits(self, cuts: Sequence[str]) -> str:
+        """Class limits, for a form's field: between semicolons where the comma is decimal."""
+        return (", " if self.typed("0.5") == "0.5" else "; ").join(self.typed(cut) for cut in cuts)
+
+    def refusal(self, code: str, message: str) -> dict[str, str]:
+        """A refusal in the reader's language by its code, with the message itself as a detail."""
+        known = messages.refusals(self.language).get(code)
+        return {"text": known, "detail": message} if known else {"text": message, "detail": ""}
 
     def when(self, value: object) -> str:
         """A time."""
@@ -125,7 +141,7 @@ class Wording:
             variable = dataset.variable(name) if dataset else None
             step = Fraction(variable.step) if variable and variable.step else Fraction(1)
             ends = [condition.get("low"), condition.get("high")]
-            low, high = ("…" if end is None else plain(end * step) for end in ends)
+            low, high = ("…" if end is None else self.typed(plain(end * step)) for end in ends)
             found.append(f"{label}: {low} – {high}")
         return found
 
@@ -149,7 +165,7 @@ class Wording:
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
         """How much of a variable stands on an axis."""
         if choice.cuts:
-            return ", ".join(choice.cuts)
+            return self.limits(choice.cuts)
         if choice.level and choice.level != "*":
             return choice.level
         if choice.level == "*":
@@ -164,7 +180,7 @@ class Wording:
         """Conditions in words."""
         found = [f"{self.label(dataset, name)}: {', '.join(labels)}" for name, labels in state.where.items()]
         for name, (low, high) in state.ranges.items():
-            found.append(f"{self.label(dataset, name)}: {low or '…'} – {high or '…'}")
+            found.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
         return found
 
     # -- promises --------------------------------------------------------------------------------------------------
