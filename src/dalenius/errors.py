@@ -22,7 +22,8 @@ DaleniusError
 │   └── NotPublic             confidential or embargoed content was asked for as a release
 └── InternalError         ours: exit 70, HTTP 500
     ├── AfterCharge           the one message after data were touched; the charge stands
-    └── LedgerCorrupt         the ledger failed its own verification
+    ├── LedgerCorrupt         the ledger failed its own verification
+    └── StorageError          a disk or a database refused: full, read-only, not there (HTTP 503)
 
 A message shows what the caller sent and what the policy says, never what the data hold.
 """
@@ -212,3 +213,10 @@ class LedgerCorrupt(InternalError):
     """The ledger failed its own verification."""
 
     code = "ledger_corrupt"
+
+
+class StorageError(InternalError):
+    """A disk or a database refused: full, read-only, or not there."""
+
+    code = "storage"
+    http_status = 503

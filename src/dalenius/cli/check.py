@@ -1,7 +1,7 @@
 """`dalenius check DOC`: read a document as strictly as a release would, without touching data."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,18 +14,48 @@ def check(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Check a document: its kind, its keys, its names. Nothing is read but the document."""
+    """Check a document: its keys, its names, and that the file it names has the declared columns.
+
+    Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
+    """
     from dalenius.cli.output import console, emit
     from dalenius.spec import load
     from dalenius.spec.dataset import DatasetDocument
+    from dalenius.spec.request import RequestDocument
 
     found = load.load_any(document)
     kind = type(found).__name__.removesuffix("Document").lower()
-    facts: dict[str, object] = {"document": kind, "valid": True}
+    facts: dict[str, Any] = {"document": kind, "valid": True}
     if isinstance(found, DatasetDocument):
-        domain = found.domain()
-        facts |= {"dataset": domain.name, "population": domain.population, "variables": len(domain.variables)}
+        facts |= _dataset(found)
+    elif isinstance(found, RequestDocument) and found.dataset:
+        facts |= _request(found, document)
     if as_json:
         emit(facts)
-    else:
-        console().print(f"[green]A valid {kind} document.[/]")
+        return
+    console().print(f"[green]A valid {kind} document.[/]")
+    if unconfirmed := facts.get("unconfirmed"):
+        console().print(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
+
+
+def _dataset(document: Any) -> dict[str, Any]:
+    from dalenius.curator.readable import check_source
+
+    domain = document.domain()
+    if document.dataset.source:
+        check_source(document)
+    return {
+        "dataset": domain.name,
+        "population": domain.population,
+        "variables": len(domain.variables),
+        "unconfirmed": [name for name, variable in domain.variables.items() if not variable.is_confirmed],
+        "source": "columns found" if document.dataset.source else "none named",
+    }
+
+
+def _request(document: Any, path: Path) -> dict[str, Any]:
+    from dalenius.spec import load
+    from dalenius.spec.canonical import canonical
+
+    form = canonical(document, load.load_dataset(load.dataset_of(document, path)).domain())
+    return {"dataset": document.dataset, "cells": form.space.size, "digest": form.digest}

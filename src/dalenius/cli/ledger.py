@@ -51,9 +51,11 @@ def _opened(
     may_create: bool = False,
 ) -> Iterator["Ledger"]:
     """The ledger; looking at one that does not exist does not create it."""
+    from dalenius.cli.output import ledger_location
     from dalenius.errors import LedgerMismatch
     from dalenius.ledger import Ledger
 
+    ledger_location(location)
     if not may_create and "://" not in location and not Path(location).is_file():
         raise LedgerMismatch(f"There is no ledger at {location!r}.")
     ledger = Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key)
@@ -187,9 +189,15 @@ def grant(
     as_json: AsJson = False,
 ) -> None:
     """Add to a population's budget. It can never be taken back."""
+    from dalenius.core.budget import UNIT
+    from dalenius.core.exact import rational
     from dalenius.core.neighbours import Relation
-    from dalenius.errors import UnknownName
+    from dalenius.errors import ParameterError, UnknownName
 
+    if not population.strip():
+        raise ParameterError("--population must not be empty: it names who owns the budget.")
+    if 0 < rational(rho, "rho") < UNIT:
+        raise ParameterError(f"--rho must be at least {float(UNIT):g}; received {rho}.")
     if relation not in list(Relation):
         raise UnknownName.among("relation", relation, list(Relation))
     with _opened(ledger, anchor, keys, may_create=True) as book:

@@ -18,8 +18,7 @@ from dalenius.cli import (
     serve,
     show,
 )
-from dalenius.cli.output import complain
-from dalenius.errors import DaleniusError
+from dalenius.cli.output import complain, translated
 
 app = typer.Typer(
     name="dalenius",
@@ -56,11 +55,12 @@ def run() -> None:
     """Entry point: errors become one line and an exit code, never a traceback."""
     try:
         app(standalone_mode=True)
-    except DaleniusError as error:
-        complain(error, as_json="--json" in sys.argv)
-        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        refused = translated(error)
+        complain(refused, as_json="--json" in sys.argv)
+        sys.exit(refused.exit_code)
 
 
 if __name__ == "__main__":

@@ -38,5 +38,8 @@ def merge(
         emit({"variable": variable, "groups": groups})
         return
     # A JSON text of strings and lists of strings is TOML as well.
-    parts = ", ".join(f"{json.dumps(label, ensure_ascii=False)} = {json.dumps(members, ensure_ascii=False)}" for label, members in groups.items())
+    parts = ", ".join(
+        f"{json.dumps(label, ensure_ascii=False)} = {json.dumps(members, ensure_ascii=False)}"
+        for label, members in groups.items()
+    )
     typer.echo(f"{{ variable = {json.dumps(variable, ensure_ascii=False)}, groups = {{ {parts} }} }}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalenius.errors import DaleniusError, NotRegistered
+from dalenius.errors import DaleniusError, InternalError, NotRegistered, ParameterError, StorageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,9 +36,55 @@ def complain(error: DaleniusError, *, as_json: bool) -> None:
         console(is_error=True).print(f"[bold red]{error.code}[/]: {escape(error.message)}")
 
 
+def translated(error: Exception) -> DaleniusError:
+    """Any exception as one of ours; what is not ours is named, never quoted, because it might quote data."""
+    import sqlite3
+
+    if isinstance(error, DaleniusError):
+        return error
+    after = " If a release was under way, `dalenius ledger show` says whether it was charged."
+    if isinstance(error, sqlite3.Error):
+        return StorageError(f"The ledger's database refused: {error}.{after}")
+    if isinstance(error, OSError):
+        place = f": {str(error.filename)!r}" if error.filename else ""
+        return StorageError(f"A file could not be read or written: {error.strerror}{place}.{after}")
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = (
+        "" if frame is None else f" in {Path(frame.tb_frame.f_code.co_filename).name}, line {frame.tb_lineno}"
+    )
+    return InternalError(f"A fault of ours ({type(error).__name__}{where}); please report it.{after}")
+
+
+def ledger_location(location: str) -> str:
+    """A SQLite file or a PostgreSQL address; other addresses are not taken for file names."""
+    if "://" in location and not location.startswith(("postgresql://", "postgres://")):
+        raise ParameterError(
+            f"A ledger is a SQLite file or a postgresql:// address; received {location!r}.", received=location
+        )
+    return location
+
+
+def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
+    """Where a release may be written: nothing that it is made from is ever overwritten."""
+    if output is None:
+        return None
+    single = output.suffix.lower() in (".json", ".csv", ".html", ".htm") and not output.is_dir()
+    if output.is_file() and not single:
+        raise ParameterError(
+            f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither."
+        )
+    written = [output] if single else [output / name for name in ("release.json", "table.csv", "table.html")]
+    for path in written:
+        if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):
+            raise ParameterError(f"-o would overwrite {str(path)!r}, which this release is made from.")
+    return output
+
+
 def existing_ledger(given: str | None, dataset: Path) -> str:
     """The ledger that a release is charged to; only `register` makes one, so a mistyped name is refused."""
-    location = given or str(dataset.parent / "dalenius.sqlite")
+    location = ledger_location(given or str(dataset.parent / "dalenius.sqlite"))
     if "://" not in location and not Path(location).is_file():
         raise NotRegistered(
             f"There is no ledger at {location!r}; `dalenius register` makes one, --ledger names another.",

@@ -19,10 +19,14 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused."""
-    from dalenius.cli.output import console, emit
+    from dalenius.cli.output import console, emit, ledger_location
     from dalenius.curator.curator import Curator
+    from dalenius.curator.readable import check_source
+    from dalenius.spec import load
 
-    with Curator.open(dataset, ledger=ledger, policy=policy) as curator:
+    location = None if ledger is None else ledger_location(ledger)
+    check_source(load.load_dataset(dataset))
+    with Curator.open(dataset, ledger=location, policy=policy) as curator:
         findings = curator.register(by=by)
         name, version = curator.domain.name, curator.domain.version
     if as_json:

@@ -8,7 +8,12 @@ import typer
 from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath, RequestPath
 
 Out = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Directory for release.json, table.csv, table.html.")
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Directory for release.json, table.csv, table.html; or one file of such a kind.",
+    ),
 ]
 
 
@@ -25,7 +30,7 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
-    from dalenius.cli.output import console, emit, existing_ledger, print_release, stages
+    from dalenius.cli.output import console, emit, existing_ledger, output_place, print_release, stages
     from dalenius.curator.curator import Curator
     from dalenius.publish.to_json import to_document
     from dalenius.spec import load
@@ -34,6 +39,9 @@ def release(
     document = load.load_request(request)
     dataset = load.dataset_of(document, request)
     book = existing_ledger(ledger, dataset)
+    source = dataset.parent / load.load_dataset(dataset).dataset.source
+    inputs = [source, dataset, request, Path(book), *([policy] if policy else [])]
+    output = output_place(output, inputs)
     with Curator.open(dataset, ledger=book, policy=policy) as curator, stages(quiet=as_json) as stage:
         result = curator.release(
             document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
@@ -45,4 +53,5 @@ def release(
         return
     print_release(result)
     if output is not None:
-        console().print(f"Written to [bold]{output}[/]: release.json, table.csv, table.html")
+        files = ": release.json, table.csv, table.html" if output.is_dir() else ""
+        console().print(f"Written to [bold]{output}[/]{files}.")

@@ -61,6 +61,12 @@ def axis_of(item: str | AxisPart, domain: Domain) -> Axis:
     variable = domain.variable(part.variable)
     if part.cuts is not None:
         return _cut(variable, part.cuts)
+    if variable.is_numeric:
+        raise ParameterError(
+            f"{variable.name!r} is numeric; on an axis it needs classes, such as"
+            f' {{ variable = "{variable.name}", cuts = [{_some_cuts(variable)}] }}.',
+            received=variable.name,
+        )
     categories = variable.categories
     if part.level is not None:
         hierarchy = variable.hierarchy(part.level)
@@ -74,9 +80,16 @@ def axis_of(item: str | AxisPart, domain: Domain) -> Axis:
             codes=_members(variable, list(part.groups.values())),
         )
     if part.categories is not None:
-        labels = tuple(categories.labels[categories.code(label)] for label in part.categories)
+        labels = tuple(categories.labels[_code(variable, label)] for label in part.categories)
         return Axis(variable=variable.name, labels=labels, codes=_members(variable, [(x,) for x in labels]))
     return Axis(variable=variable.name, labels=categories.labels, codes=tuple(range(len(categories))))
+
+
+def _some_cuts(variable: Variable) -> str:
+    """An example of cuts that would be accepted: both bounds, and the middle on the grid."""
+    bounds = variable.bounds
+    middle = (bounds.low + bounds.high) // 2 * bounds.step
+    return ", ".join(plain(cut) for cut in sorted({bounds.lower, middle, bounds.upper}))
 
 
 def _members(variable: Variable, groups: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
@@ -85,13 +98,21 @@ def _members(variable: Variable, groups: Sequence[tuple[str, ...]]) -> tuple[int
         if not members:
             raise DocumentError(f"A group of {variable.name!r} has no members.")
         for member in members:
-            code = variable.categories.code(member)
+            code = _code(variable, member)
             if codes[code] != -1:
                 raise DocumentError(
                     f"{member!r} stands twice on the axis {variable.name!r}.", received=member
                 )
             codes[code] = index
     return tuple(codes)
+
+
+def _code(variable: Variable, label: str) -> int:
+    """Position of a category; a refusal says of which variable it is none."""
+    try:
+        return variable.categories.code(label)
+    except UnknownName:
+        raise UnknownName.among(f"category of {variable.name!r}", label, variable.categories.labels) from None
 
 
 def _cut(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
@@ -124,10 +145,20 @@ def condition_filter(name: str, given: str | tuple[str, ...] | ConditionPart, do
     variable = domain.variable(name)
     if not isinstance(given, ConditionPart):
         labels = (given,) if isinstance(given, str) else given
+        if variable.is_numeric:
+            raise ParameterError(
+                f"{name!r} is numeric, so its condition is a range: {name} = {{ at_least = 1, at_most = 2 }}, with"
+                f" either end left out at will; received {list(labels)}.",
+                received=list(labels),
+            )
         if not labels:
             raise DocumentError(f"The condition on {name!r} lists no category.")
-        return Filter(
-            variable=name, codes=tuple(sorted({variable.categories.code(label) for label in labels}))
+        return Filter(variable=name, codes=tuple(sorted({_code(variable, label) for label in labels})))
+    if given.level is None and not variable.is_numeric:
+        shown = ", ".join(repr(label) for label in variable.categories.labels[:3])
+        raise ParameterError(
+            f"{name!r} has categories, so its condition lists some of them: {name} = [{shown}]; at_least and at_most"
+            " are for numbers."
         )
     if given.level is not None and given.groups is not None:
         hierarchy = variable.hierarchy(given.level)

@@ -117,6 +117,12 @@ class VariablePart(Part):
                 f"The code list {self.categories_file!r} was not read; load the document from its file."
             )
         missing, unseen = self.missing, self.unseen
+        named = self.categories.values() if isinstance(self.categories, Mapping) else self.categories
+        if DROP in named:
+            raise DocumentError(
+                f"No category can be labelled {DROP!r}: missing and unseen say {DROP!r} for rows that are left out."
+                f' Give it another label: categories = {{ {DROP} = "dropped", … }}.'
+            )
         if isinstance(self.categories, Mapping):
             values, labels = tuple(self.categories), tuple(self.categories.values())
             return Categories(

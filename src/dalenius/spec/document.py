@@ -118,11 +118,37 @@ def refusal(kind: str, error: ValidationError) -> DaleniusError:
     # Where several forms are allowed, the complaint that went deepest is about the form that was meant.
     first = max(error.errors(include_url=False), key=lambda complaint: len(complaint["loc"]))
     place = ".".join(str(step) for step in first["loc"] if not _is_form(step)) or "the document"
-    message = first["msg"].removeprefix("Value error, ").rstrip(".")
+    message = _plain_words(first["type"], first.get("ctx", {}), first["msg"])
     received = (
         "" if "received" in message or first["type"] == "missing" else f"; received {first['input']!r:.80}"
     )
     return DocumentError(f"{place} in the {kind}: {message}{received}.", place=place)
+
+
+_WORDS = {
+    "tuple_type": 'must be a list, such as ["a", "b"]',
+    "dict_type": "must be a table of keys",
+    "model_type": "must be a table of keys",
+    "model_attributes_type": "must be a table of keys",
+    "string_type": "must be text in quotation marks",
+    "bool_type": "must be true or false",
+    "missing": "is missing",
+    "string_pattern_mismatch": "must not hold control characters",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_long": "must have at most {max_length} characters",
+}
+
+
+def _plain_words(kind: str, context: Mapping[str, Any], message: str) -> str:
+    """A complaint of the schema in the words of a document's author."""
+    if kind in ("string_too_short", "too_short"):
+        least = int(context.get("min_length", 1))
+        return "must not be empty" if least == 1 else f"must have at least {least} entries"
+    if kind in _WORDS:
+        return _WORDS[kind].format(**context)
+    return message.removeprefix("Value error, ").rstrip(".")
 
 
 def _is_form(step: int | str) -> bool:

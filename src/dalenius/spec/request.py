@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dalenius.core.budget import Budget
+from dalenius.core.budget import UNIT, Budget
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, UnknownName
@@ -72,6 +72,13 @@ class PrivacyPart(Part):
         if self.epsilon is None and self.rho is None:
             raise ParameterError("[privacy] must say how much may be spent: epsilon (and delta), or rho.")
         Budget(definition=self.definition, epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+        for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
+            if amount is not None and amount < UNIT:
+                raise ParameterError(
+                    f"{name} must be at least {float(UNIT):g}, the smallest amount that a ledger books; received"
+                    f" {float(amount):g}.",
+                    name=name,
+                )
         return self
 
 
