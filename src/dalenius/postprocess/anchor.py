@@ -1,21 +1,33 @@
-"""A later table reconciled with what is already published of the same population: the first publication wins.
+"""A later table reconciled with what is already published of the same data: the first publication wins.
 
 Where the later release shares margins with an earlier one, its tables are moved by the least squares amount that makes those
-margins equal the published ones. Nothing is measured, so nothing is charged; readers see one number for one fact. The anchored
-cells keep their measured blocks, from which intervals are computed. Shown variances are those before anchoring: a cell tied to an
-older, noisier number may be farther off than its own measurement was, and the adjustment says which tables were used.
+margins equal the published ones. Nothing is measured, so nothing is charged; readers see one number for one fact. Both releases must
+be of the same data set and version, of the same measure and conditions, and a shared axis must hold the same values behind
+each label. Structural zeros stay zero; published margins that this forbids are refused.
+
+Anchored tables are marked as biased: they are tied to noise of an earlier release. Shown variances are those before anchoring: a cell
+tied to an older, noisier number may be farther off than its own measurement was. Intervals and tests do not use the anchored
+values: they are computed from the measured blocks, which stay, and are valid as before. The adjustment names the margins used, and
+the variables that only one of the two releases has: where values of those can be dropped, the two count slightly different records.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from dalenius.core.adjusting import axis_names, has_levels, impose, restored, shaped
+from dalenius.core.adjusting import axis_names, has_levels, shaped, tied
+from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
 from dalenius.core.margins import Margin, sum_out
 from dalenius.core.release import Release
+from dalenius.core.tabulation import ADDITIVE
 from dalenius.errors import Conflict, Unsupported
 
 __all__ = ["Anchor"]
+
+# What must be equal for two numbers to be of one fact: parts of the provenance, and of the canonical request in it.
+_SOURCE = ("population", "dataset", "version")
+_ASKED = ("where", "measure", "of", "weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,36 +39,87 @@ class Anchor:
 
     def __call__(self, release: Release) -> Release:
         """A new release whose shared margins equal the published ones; measured blocks stay."""
-        first, later = self.published.provenance, release.provenance
-        if first.population != later.population:
-            raise Conflict(
-                "An earlier release of another population cannot be an anchor.", received=first.population
-            )
-        if dict(first.request).get("where") != dict(later.request).get("where"):
-            raise Conflict("The two releases do not count the same rows: their conditions differ.")
         both = (*release.tables, *self.published.tables)
         names = axis_names(both)
         if has_levels(release) or has_levels(self.published):
             raise Unsupported("Several levels of one variable are shown; anchor a release of one level.")
+        _compare(self.published, release)
         anchors = [shaped(t, names) for t in self.published.tables]
-        tables, used = [], set()
-        for table in release.tables:
-            margin, array = shaped(table, names)
-            known = _shared(margin, anchors)
-            used |= set(known)
-            moved = impose(array, margin, known) if known else array
-            tables.append(
-                replace(
-                    table, values=restored(table, names, moved), is_unbiased=table.is_unbiased and not known
-                )
-            )
+        used: set[Margin] = set()
+
+        def known(margin: Margin) -> dict[Margin, FloatArray]:
+            found = _shared(margin, anchors)
+            used.update(found)
+            return found
+
+        values = tied(release, names, known)
+        tables = tuple(
+            replace(table, values=moved, is_unbiased=table.is_unbiased and not used)
+            for table, moved in zip(release.tables, values, strict=True)
+        )
         note = {
             "name": self.name,
-            "published": first.digest,
+            "published": self.published.provenance.digest,
             "margins": [[names[a] for a in m] for m in sorted(used)],
             "method": "least squares subject to the published margins",
+            "intervals": "from the measured blocks",
+            "variables_of_one_release": sorted(_variables(self.published) ^ _variables(release)),
         }
-        return release.with_(tables=tuple(tables), adjustments=(*release.adjustments, note))
+        return release.with_(tables=tables, adjustments=(*release.adjustments, note))
+
+
+def _compare(first: Release, later: Release) -> None:
+    """Refuse an anchor that is not of the same data, the same measure, the same rows and the same cells."""
+    for name in _SOURCE:
+        _same(name, getattr(first.provenance, name), getattr(later.provenance, name))
+    mine, other = later.provenance.request, first.provenance.request
+    for name in _ASKED:
+        _same(name, other.get(name), mine.get(name))
+    measures = {table.measure for table in (*first.tables, *later.tables)}
+    if len(measures) > 1:
+        raise Conflict("An anchor must be of the same measure.", received=sorted(measures))
+    if not measures <= set(ADDITIVE):
+        raise Unsupported(f"A {measures.pop()} does not add up to margins; only {', '.join(ADDITIVE)} do.")
+    cells, own = _cells(first), _cells(later)
+    for variable in sorted(set(cells) & set(own)):
+        if cells[variable] != own[variable]:
+            raise Conflict(
+                f"The two releases do not hold the same values behind the labels of {variable!r}.",
+                variable=variable,
+            )
+
+
+def _same(name: str, published: Any, received: Any) -> None:
+    if (published or None) != (received or None):
+        raise Conflict(
+            f"The two releases do not show the same facts: they differ in {name!r}.",
+            name=name,
+            published=published,
+            received=received,
+        )
+
+
+def _variables(release: Release) -> set[str]:
+    described = {entry["variable"] for entry in release.provenance.request.get("axes") or ()}
+    return described | {axis.variable for table in release.tables for axis in table.space.axes}
+
+
+def _cells(release: Release) -> dict[str, Any]:
+    """What is behind the labels of each shown variable: from the request, or from the axes themselves."""
+    described: Mapping[str, Any] = {
+        entry["variable"]: {k: _plain(v) for k, v in entry.items()}
+        for entry in release.provenance.request.get("axes") or ()
+    }
+    shown = {axis.variable: axis for table in release.tables for axis in table.space.axes}
+    return {name: described.get(name) or _held(axis) for name, axis in shown.items()}
+
+
+def _held(axis: Axis) -> dict[str, Any]:
+    return {"variable": axis.variable, "codes": _plain(axis.codes), "cuts": _plain(axis.cuts)}
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _shared(margin: Margin, anchors: list[tuple[Margin, FloatArray]]) -> dict[Margin, FloatArray]:

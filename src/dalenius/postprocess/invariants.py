@@ -2,35 +2,97 @@
 
 An invariant is outside the guarantee: whoever publishes an exact total reveals it. The guarantee says so by name. The adjustment
 itself is arithmetic on released values (least squares subject to the totals); it is free and lowers the error. The measured blocks stay.
+
+Totals may say of which data set, version, measure and labels they are, and are then compared with the release. They must agree with
+each other. Structural zeros stay zero; totals that this forbids are refused.
+
+Adjusted tables are marked as biased, because nobody can check that a declared total is the true one: if it is, the cells
+are unbiased and closer to the truth. Shown variances are those before the adjustment, an upper bound where the totals are true. Intervals
+and tests are computed from the measured blocks, not from the adjusted values, and are valid whatever was declared.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core.adjusting import axis_names, has_levels, impose, restored, shaped
+from dalenius.core.adjusting import axis_names, has_levels, tied
 from dalenius.core.law import FloatArray
-from dalenius.core.margins import Margin
+from dalenius.core.margins import Margin, sum_out
 from dalenius.core.release import Release
-from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.errors import Conflict, ParameterError, UnknownName, Unsupported
 
 __all__ = ["Invariants"]
 
 
 @dataclass(frozen=True, eq=False)
 class Invariants:
-    """Public totals: axis names (none for the grand total) to exact numbers in declared order."""
+    """Public totals: axis names (none for the grand total) to exact numbers in declared order.
+
+    `dataset`, `version` and `labels` (of each axis) are compared with the release where they are given.
+    """
 
     totals: Mapping[tuple[str, ...], Sequence[float]]
+    measure: str = "count"
+    dataset: str = ""
+    version: str = ""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     name: ClassVar[str] = "invariants"
 
     def __call__(self, release: Release) -> Release:
         """A new release that respects the totals; measured blocks stay, the guarantee names them."""
         if has_levels(release):
             raise Unsupported("Several levels of one variable are shown; adjust a release of one level.")
+        self._compare(release)
         names = axis_names(release.tables)
+        known = self._known(release, names)
+
+        def usable(margin: Margin) -> dict[Margin, FloatArray]:
+            return {m: v for m, v in known.items() if set(m) <= set(margin)}
+
+        tables = tuple(
+            replace(table, values=moved, is_unbiased=False)
+            for table, moved in zip(release.tables, tied(release, names, usable), strict=True)
+        )
+        listed = "; ".join(" x ".join(axes) or "total" for axes in self.totals)
+        note = {
+            "name": self.name,
+            "totals": [list(a) for a in self.totals],
+            "method": "least squares subject to the totals",
+            "intervals": "from the measured blocks",
+        }
+        provenance = replace(
+            release.provenance,
+            guarantee=f"{release.provenance.guarantee} Outside the guarantee, public by declaration: {listed}.".strip(),
+        )
+        return release.with_(tables=tables, adjustments=(*release.adjustments, note), provenance=provenance)
+
+    def _compare(self, release: Release) -> None:
+        """Refuse totals of other data, of another measure, or over other labels."""
+        about = release.provenance
+        for name, declared, shown in (
+            ("dataset", self.dataset, about.dataset),
+            ("version", self.version, about.version),
+        ):
+            if declared and declared != shown:
+                raise Conflict(
+                    f"The public totals are of another {name}.", name=name, declared=declared, received=shown
+                )
+        for table in release.tables:
+            if table.measure != self.measure:
+                raise Conflict(
+                    f"The public totals are of the measure {self.measure!r}, the release shows {table.measure!r}.",
+                    name="measure",
+                )
+            for axis in table.space.axes:
+                if tuple(self.labels.get(axis.name, axis.labels)) != axis.labels:
+                    raise Conflict(
+                        f"The public totals over {axis.name!r} are in other labels than the release.",
+                        name=axis.name,
+                    )
+
+    def _known(self, release: Release, names: Sequence[str]) -> dict[Margin, FloatArray]:
         sizes = {a.name: len(a) for t in release.tables for a in t.space.axes}
         known: dict[Margin, FloatArray] = {}
         for axes, numbers in self.totals.items():
@@ -40,28 +102,22 @@ class Invariants:
             margin = tuple(sorted(names.index(a) for a in axes))
             array = np.asarray(numbers, dtype=np.float64)
             shape = tuple(sizes[a] for a in axes)
-            if array.size != np.prod(shape, dtype=np.int64):
+            if array.size != np.prod(shape, dtype=np.int64) or not np.isfinite(array).all():
                 raise ParameterError(
-                    f"The public total over {list(axes)} needs {int(np.prod(shape))} numbers."
+                    f"The public total over {list(axes)} needs {int(np.prod(shape))} finite numbers."
                 )
             order = [list(axes).index(names[a]) for a in margin]
             known[margin] = array.reshape(shape).transpose(order) if order else array.reshape(())
-        tables = []
-        for table in release.tables:
-            margin, array = shaped(table, names)
-            usable = {m: v for m, v in known.items() if set(m) <= set(margin)}
-            moved = impose(array, margin, usable) if usable else array
-            tables.append(replace(table, values=restored(table, names, moved)))
-        listed = "; ".join(" x ".join(axes) or "total" for axes in self.totals)
-        note = {
-            "name": self.name,
-            "totals": [list(a) for a in self.totals],
-            "method": "least squares subject to the totals",
-        }
-        provenance = replace(
-            release.provenance,
-            guarantee=f"{release.provenance.guarantee} Outside the guarantee, public by declaration: {listed}.".strip(),
-        )
-        return release.with_(
-            tables=tuple(tables), adjustments=(*release.adjustments, note), provenance=provenance
-        )
+        _agree(known, names)
+        return known
+
+
+def _agree(known: Mapping[Margin, FloatArray], names: Sequence[str]) -> None:
+    """Refuse totals that contradict each other."""
+    for first, values in known.items():
+        for second, others in known.items():
+            common = tuple(a for a in first if a in second)
+            if not np.allclose(sum_out(values, first, common), sum_out(others, second, common), rtol=1e-9):
+                raise ParameterError(
+                    f"The public totals over {[names[a] for a in first]} and {[names[a] for a in second]} disagree."
+                )
