@@ -174,3 +174,20 @@ def test_a_fault_of_ours_is_named_and_not_quoted() -> None:
         told = translated(error)
     assert isinstance(told, InternalError) and "ValueError in test_refusals.py" in told.message
     assert "31 of a person" not in told.message
+
+
+def test_drafts_and_exports_overwrite_nothing(folder: Path) -> None:
+    before = (folder / "dataset.toml").read_text()
+    for output in ("dataset.toml", "staff.csv"):
+        assert refused("describe", folder / "staff.csv", "-o", folder / output).code == "bad_parameter"
+    assert (folder / "dataset.toml").read_text() == before
+    ledger = folder / "ledger.sqlite"
+    RUNNER.invoke(app, ["register", str(folder / "dataset.toml"), "--ledger", str(ledger)])
+    for output in (ledger, folder / "ledger.sqlite.anchor"):
+        assert refused("ledger", "export", "--ledger", ledger, "--out", output).code == "bad_parameter"
+    assert "The ledger holds." in RUNNER.invoke(app, ["ledger", "verify", "--ledger", str(ledger)]).output
+
+
+def test_the_version_is_an_option_and_a_verb() -> None:
+    option, verb = (RUNNER.invoke(app, [given]) for given in ("--version", "version"))
+    assert option.exit_code == verb.exit_code == 0 and option.output == verb.output != ""

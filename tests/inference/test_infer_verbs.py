@@ -78,6 +78,16 @@ def test_models(folder: Path, tmp_path: Path) -> None:
     assert ratio["interval"]["lower"] < ratio["value"] < ratio["interval"]["upper"]
 
 
+def test_a_saturated_model_says_so(folder: Path) -> None:
+    text = invoke("loglinear", folder, "A*B", "-a", "A", "-a", "B")
+    assert "saturated" in text and "deviance" not in text and "not safe" not in text
+
+
+def test_a_method_that_is_refused_is_not_offered(folder: Path) -> None:
+    with pytest.raises(DaleniusError, match="one of monte-carlo, asymptotic; received 'chi-square'"):
+        RUNNER.invoke(app, ["compare", str(folder), "A+B", "--method", "chi-square"], catch_exceptions=False)
+
+
 def test_goodness_of_fit_and_binomial(folder: Path, tmp_path: Path) -> None:
     equal = json.loads(
         invoke("gof", folder, "-a", "B", "--replicates", 99, "--json", "--plot", tmp_path / "gof.png")
@@ -105,6 +115,7 @@ def test_refusals(folder: Path, make_release) -> None:
     for arguments in (
         ["loglinear", str(folder), "A +"],
         ["binomial", str(folder), "--size", "9", "--label", "A"],
+        ["interval", str(folder), "--plot", str(folder / "figure.xyz")],
     ):
         with pytest.raises(DaleniusError):
             RUNNER.invoke(app, arguments, catch_exceptions=False)

@@ -11,7 +11,7 @@ def describe(
     from_data: Annotated[
         bool, typer.Option("--from-data", help="Read categories and bounds from rows; marked unconfirmed.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a new file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draft a dataset document: names and types from the file, for you to complete and confirm."""
@@ -19,7 +19,12 @@ def describe(
 
     from dalenius.cli.output import console, emit
     from dalenius.curator.drafting import draft
+    from dalenius.errors import ParameterError
 
+    if output is not None and output.exists():
+        raise ParameterError(
+            f"{str(output)!r} exists; a draft never overwrites a file.", received=str(output)
+        )
     text = draft(data, from_data=from_data)
     if output is not None:
         output.write_text(text)

@@ -29,11 +29,15 @@ Axes = Annotated[
     typer.Option("--axis", "-a", help="An axis of the table; repeat for each.", show_default=False),
 ]
 Method = Annotated[str, typer.Option(help="monte-carlo, asymptotic or chi-square.")]
+Nested = Annotated[str, typer.Option(help="monte-carlo, or asymptotic where that is safe.")]
 Replicates = Annotated[int, typer.Option(min=19, max=100_000, help="Simulated measurements.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 Confidence = Annotated[float, typer.Option(min=0.01, max=0.9999, help="Level of the intervals.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Plot = Annotated[Path | None, typer.Option(help="Also draw the result into this file.", show_default=False)]
+Plot = Annotated[
+    Path | None,
+    typer.Option(help="Also draw the result into this file: .png, .svg or .pdf.", show_default=False),
+]
 
 
 def _load(path: Path, more: list[Path] | None = None) -> "Release | list[Release]":
@@ -49,7 +53,7 @@ def _say(result: Any, as_json: bool, plot: Path | None = None) -> None:
     from dalenius.core.estimate import plain_values
 
     if plot is not None:
-        result.plot(plot)
+        _draw(result, plot)
     if as_json:
         emit(plain_values(result.to_dict()))
         return
@@ -60,6 +64,14 @@ def _say(result: Any, as_json: bool, plot: Path | None = None) -> None:
     out.print(f"[bold]{escape(first)}[/]", soft_wrap=True)
     for line in rest:
         out.print(escape(line), soft_wrap=True)
+
+
+def _draw(result: Any, path: Path) -> None:
+    from dalenius.errors import ParameterError
+
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {path.name!r}.")
+    result.plot(path)
 
 
 def _verdict(test: "TestResult", as_json: bool) -> None:
@@ -128,7 +140,7 @@ def compare(
     ] = None,
     axis: Axes = None,
     also: More = None,
-    method: Method = "monte-carlo",
+    method: Nested = "monte-carlo",
     replicates: Replicates = 999,
     seed: Seed = 0,
     as_json: AsJson = False,

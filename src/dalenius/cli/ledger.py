@@ -131,8 +131,8 @@ def verify(
         verdict = "[green]The ledger holds.[/]" if report.is_ok else "[bold red]The ledger does not hold.[/]"
         out.print(verdict)
         out.print(
-            f"{report.lines:,} lines, {report.charges:,} charges, {report.releases:,} releases, "
-            f"{report.unfinished:,} charged and not completed."
+            f"Lines: {report.lines:,}. Charges: {report.charges:,}. Releases: {report.releases:,}. "
+            f"Charged and not completed: {report.unfinished:,}."
         )
         out.print(f"Head {report.head}")
         out.print(f"Public key {key}")
@@ -159,6 +159,11 @@ def export(
     public_key: PublicKey = None,
 ) -> None:
     """Write every line of the ledger, with its digests, or the statement as CSV or JSON."""
+    from dalenius.errors import ParameterError
+
+    kept = [Path(ledger), Path(f"{ledger}.anchor"), *([anchor] if anchor else [])]
+    if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in kept):
+        raise ParameterError(f"--out would overwrite {str(out)!r}, which belongs to the ledger.")
     with _opened(ledger, anchor, keys, public_key) as book:
         if statement:
             from dalenius.ledger.statement import export_statement

@@ -1,6 +1,7 @@
 """The command `dalenius`: one verb per file, slow imports inside the verbs so that --help is instant."""
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -41,6 +42,22 @@ app.add_typer(
     infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
 )
 app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None:
+    """Protected tables and estimates from confidential microdata, with every bit of privacy accounted for."""
 
 
 @app.command()

@@ -42,7 +42,8 @@ def translated(error: Exception) -> DaleniusError:
 
     if isinstance(error, DaleniusError):
         return error
-    after = " If a release was under way, `dalenius ledger show` says whether it was charged."
+    is_release = sys.argv[1:2] == ["release"]
+    after = " `dalenius ledger show` says whether the release was charged." if is_release else ""
     if isinstance(error, sqlite3.Error):
         return StorageError(f"The ledger's database refused: {error}.{after}")
     if isinstance(error, OSError):

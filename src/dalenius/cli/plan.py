@@ -9,7 +9,9 @@ RequestPath = Annotated[Path, typer.Argument(help="Request document (TOML or JSO
 LedgerPath = Annotated[
     str | None,
     typer.Option(
-        "--ledger", help="Ledger: a SQLite file or a postgresql:// address.", envvar="DALENIUS_LEDGER"
+        "--ledger",
+        help="Ledger: a SQLite file or a postgresql:// address; dalenius.sqlite beside the dataset document if left out.",
+        envvar="DALENIUS_LEDGER",
     ),
 ]
 PolicyPath = Annotated[Path | None, typer.Option("--policy", help="Policy document.")]
@@ -41,7 +43,9 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
         emit(content)
         return
     out = console()
-    out.print(f"[bold]{content.get('cells', '?'):,} cells[/], {planned.mechanism} ({planned.strategy})")
+    cells = content.get("cells")
+    size = "" if cells is None else f"[bold]{cells:,} cell{'' if cells == 1 else 's'}[/], "
+    out.print(f"{size}{planned.mechanism} ({planned.strategy})")
     if "std_error" in content:
         out.print(f"Expected error of a cell: standard error {float(str(content['std_error'])):,.2f}")
     if "half_width_95" in content:

@@ -47,6 +47,8 @@ def independence(
     seen = observe(source, *names, total=total)
     if len(seen.shape) < 2:
         raise ParameterError("A test of independence needs a table with at least two axes.")
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
     null = formula.independent(seen.names)
     title = f"Independence of {' and '.join(seen.names)}"
     if method == "chi-square":
@@ -66,7 +68,7 @@ def nested_test(
 ) -> TestResult:
     """Likelihood ratio between two nested log-linear models, as a result that prints itself."""
     if method not in METHODS[:2]:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+        raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
     found = calibrate(
         seen, null, alternative, replicates=replicates if method == "monte-carlo" else 0, seed=seed
     )

@@ -106,10 +106,12 @@ class LoglinearFit:
 
     def __str__(self) -> str:
         p = self.p_value
+        free = self.degrees_of_freedom
         tail = "p-value not shown (chi-square not safe at this noise)" if p is None else f"p-value {p:.4g}"
+        fit = f"deviance {short(self.deviance)} on {free} degree{'' if free == 1 else 's'} of freedom, {tail}"
         lines = [
             f"Log-linear model {self.model.notation} of {' x '.join(self.seen.names)}",
-            f"  deviance {short(self.deviance)} on {self.degrees_of_freedom} degrees of freedom, {tail}",
+            f"  {fit if free > 0 else 'saturated: as many coefficients as cells, nothing left to test'}",
             f"  {'coefficient':40s} {'estimate':>10s} {'std. error':>10s}",
         ]
         table = self.coefficients
