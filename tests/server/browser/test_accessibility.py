@@ -110,5 +110,11 @@ def test_every_page(
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, wide)
             if lines := violations(page, COLOURS if scheme == "dark" else EVERYTHING):
                 found[f"{name} {path}"] = lines
+        if name == "carla":
+            page.goto(f"{site.address}/r/{released['first']}")
+            page.click("button[value=withdrawn]")
+            page.wait_for_selector("#confirm-withdrawal")
+            if lines := violations(page, COLOURS if scheme == "dark" else EVERYTHING):
+                found["the question before a withdrawal"] = lines
         context.close()
     assert not found, "\n".join(f"{place}: {line}" for place, lines in found.items() for line in lines)

@@ -141,6 +141,26 @@ def test_anybody_reads_tables_from_the_ready_list(visit: Any, site: Any) -> None
     assert [row["value"] for row in content] == [c.replace(",", "") for c in cells]
 
 
+def test_custodian_is_asked_before_a_table_is_withdrawn(visit: Any, site: Any) -> None:
+    anna = visit("anna")
+    anna.open("/d/commuters/table")
+    build(anna, "mode", "age")
+    anna.press("#release")
+    anna.arrives(r"/r/[0-9a-f]+")
+    address = anna.page.url.split("?")[0].removeprefix(site.address)
+    carla = visit("carla")
+    carla.open(address)
+    carla.press("button[value=withdrawn]")
+    carla.sees("Withdraw this table?")
+    carla.press("#keep")
+    carla.arrives(r"/r/[0-9a-f]+$")
+    assert site.services.releases(user(site, "nina"), "commuters")[0] == 1
+    carla.press("button[value=withdrawn]")
+    carla.press("#confirm-withdrawal")
+    carla.sees("The table is now withdrawn.")
+    assert site.services.releases(user(site, "nina"), "commuters")[0] == 0
+
+
 def user(site: Any, name: str) -> Any:
     """Somebody who may sign in."""
     return site.services.accounts.find(name)
