@@ -109,6 +109,25 @@ def test_a_wrong_dataset_is_refused_before_a_ledger_exists(
     assert not list(folder.glob("new.sqlite*"))
 
 
+def test_a_draft_is_not_registered(folder: Path) -> None:
+    (folder / "dataset.toml").write_text(DATASET + "confirmed = false\n")
+    error = refused("register", folder / "dataset.toml", "--ledger", folder / "new.sqlite")
+    assert error.code == "unconfirmed" and error.detail["variables"] == ["age"]
+    assert not list(folder.glob("new.sqlite*"))
+
+
+def test_plan_says_what_its_error_is_about(folder: Path) -> None:
+    wanted = {
+        'rows = ["sex"]\nmargins = "all"': ("a cell of sex: standard", "a cell of total: standard"),
+        'rows = ["sex"]\nmeasure = "mean"\nof = "age"': ("Expected error of the total in a cell", "Note:"),
+        "rows = []": ("1 cell,",),
+    }
+    for table, texts in wanted.items():
+        (folder / "request.toml").write_text(REQUEST.replace('rows = ["sex"]', table))
+        said = RUNNER.invoke(app, ["plan", str(folder / "request.toml")]).output
+        assert all(text in said for text in texts), said
+
+
 def test_check_reads_no_rows(folder: Path) -> None:
     """Two files with the same header and any content are told alike."""
     said = []

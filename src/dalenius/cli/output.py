@@ -142,8 +142,10 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
             break
         value, _, low, high, status = row[width:]
         interval = "withheld" if low is None else f"{number(low)} – {number(high)}"
-        half = "" if high is None else number(high - value)  # type: ignore[operator]
-        cells = ["–", "", "structural 0"] if status == "structural zero" else [number(value), half, interval]
+        half = "" if high is None or value is None else number(high - value)  # type: ignore[operator]
+        cells = [number(value), half, interval]
+        if value is None or status == "structural zero":
+            cells = ["–", "", "not available" if value is None else "structural 0"]
         grid.add_row(*(str(label) for label in row[:width]), *cells)
     console().print(grid)
     if table.space.size > most_rows:

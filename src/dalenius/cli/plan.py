@@ -20,7 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = False) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
-    from dalenius.cli.output import console, emit
+    from dalenius.cli.output import console, emit, number
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
     from dalenius.spec.policy import PolicyDocument
@@ -46,10 +46,16 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     cells = content.get("cells")
     size = "" if cells is None else f"[bold]{cells:,} cell{'' if cells == 1 else 's'}[/], "
     out.print(f"{size}{planned.mechanism} ({planned.strategy})")
+    what = "the total in a cell" if document.table.measure == "mean" else "a cell"
     if "std_error" in content:
-        out.print(f"Expected error of a cell: standard error {float(str(content['std_error'])):,.2f}")
+        out.print(f"Expected error of {what}: standard error {float(str(content['std_error'])):,.2f}")
     if "half_width_95" in content:
-        out.print(f"95 % margin of error: ±{content['half_width_95']}")
+        out.print(f"95 % margin of error of {what}: ±{number(content['half_width_95'])}")
+    for margin in planned.preview.get("margins") or ():
+        axes = " x ".join(margin["axes"]) or "total"
+        out.print(f"Expected error of a cell of {axes}: standard error {margin['std_error']:,.2f}")
+    if "note" in content:
+        out.print(f"[dim]Note: {content['note']}.[/]")
     cost = planned.reservation
     pure = f", epsilon {float(cost.epsilon):g}" if cost.epsilon is not None else ""
     out.print(f"Cost: rho {float(cost.rho):.6g}, delta {float(cost.delta):.3g}{pure} ({cost.relation})")

@@ -22,10 +22,18 @@ def register(
     from dalenius.cli.output import console, emit, ledger_location
     from dalenius.curator.curator import Curator
     from dalenius.curator.readable import check_source
+    from dalenius.errors import Unconfirmed
     from dalenius.spec import load
 
     location = None if ledger is None else ledger_location(ledger)
-    check_source(load.load_dataset(dataset))
+    document = load.load_dataset(dataset)
+    check_source(document)
+    if unconfirmed := [name for name, part in document.variables.items() if not part.confirmed]:
+        raise Unconfirmed(
+            f"Not confirmed: {', '.join(unconfirmed)}. Registration ties the declaration to this version, so confirm"
+            " these variables (confirmed = true) or take them out first.",
+            variables=unconfirmed,
+        )
     with Curator.open(dataset, ledger=location, policy=policy) as curator:
         findings = curator.register(by=by)
         name, version = curator.domain.name, curator.domain.version
