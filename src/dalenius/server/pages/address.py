@@ -168,7 +168,8 @@ class _Reader:
                 continue
             wanted = set(self._fields.get(f"where.{name}", []))
             kept = tuple(label for label in variable.categories if label in wanted)
-            if kept and name not in self._seen and len(kept) < len(variable.categories):
+            # All of them is a condition too: it leaves out the records that have none of them.
+            if kept and name not in self._seen:
                 where[name] = kept
         return where, ranges
 

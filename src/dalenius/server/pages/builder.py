@@ -1,6 +1,7 @@
 """The table builder: place variables, see the price, release or save."""
 
 import secrets
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -9,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core import registry
-from dalenius.errors import DaleniusError
+from dalenius.errors import DaleniusError, OtherRows
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser
 from dalenius.server.pages.address import read_pairs
@@ -22,6 +23,8 @@ from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, Preview
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+# Labels that an address may carry as conditions.
+_MOST_LABELS = 100
 
 
 @router.get("/d/{name}/table")
@@ -74,6 +77,7 @@ def _show(
         list_href=f"/d/{quote(dataset.name)}/list?{urlencode(state.to_pairs())}",
         preview=preview,
         from_list=from_list,
+        narrower=None if from_list or error else _narrower(services, user, dataset, state, wording),
         error=error,
         is_approval=code == "approval_required",
         idempotency=secrets.token_urlsafe(18),
@@ -101,12 +105,34 @@ def _price(
             preview: Preview = services.preview(user, dataset.name, document)
             return preview, None, preview.from_list
         services.read_request(dataset.name, document)
-        is_listed = dataset.has_list and bool(
-            services.list_answer(user, dataset.name, document, explains=True)
-        )
+        is_listed = dataset.has_list and services.list_answer(user, dataset.name, document) is not None
     except DaleniusError as error:
         return None, error, False
     return None, None, is_listed
+
+
+def _narrower(
+    services: Any, user: User, dataset: DatasetView, state: TableState, wording: Wording
+) -> tuple[str, str] | None:
+    """The same table of the records that the ready list counts: on which variables it asks for a value, and its address."""
+    if not dataset.has_list or state.is_empty:
+        return None
+    try:
+        services.list_answer(user, dataset.name, state.to_request(dataset.name), explains=True)
+    except OtherRows as refused:
+        where: Any = refused.detail.get("where", {})
+    except DaleniusError:
+        return None
+    else:
+        return None
+    labels = {name: tuple(given) for name, given in where.items() if isinstance(given, list)}
+    if not where or len(labels) < len(where) or sum(map(len, labels.values())) > _MOST_LABELS:
+        return None
+    found = replace(state, where={**state.where, **labels})
+    if services.list_answer(user, dataset.name, found.to_request(dataset.name)) is None:
+        return None
+    names = ", ".join(wording.label(dataset, name) for name in where)
+    return names, f"/d/{quote(dataset.name)}/list?{urlencode(found.to_pairs())}"
 
 
 def _amounts(state: TableState) -> tuple[str, ...]:
