@@ -66,6 +66,15 @@ def test_interval(folder: Path) -> None:
     assert together["is_simultaneous"]
 
 
+def test_structural_zeros_have_no_interval(folder: Path, laplace, make_release) -> None:
+    zeros = frozenset({(0, 1)})
+    (folder / "zero.json").write_bytes(to_json(make_release([[30, 0], [12, 25]], laplace("1"), zeros=zeros)))
+    text = invoke("interval", folder / "zero.json")
+    assert text.count("structural zero") == 1
+    found = json.loads(invoke("interval", folder / "zero.json", "--json"))
+    assert found["structural_zeros"] == [1] and found["cells"][1]["upper"] == 0
+
+
 def test_models(folder: Path, tmp_path: Path) -> None:
     text = invoke("loglinear", folder, "(A+B+C)^2", "--plot", tmp_path / "fit.png")
     assert "A[a1]:C[c1]" in text and (tmp_path / "fit.png").exists()

@@ -191,3 +191,19 @@ def test_ratio_edges(laplace) -> None:
         proportion(seen, {"A": "1"}, {"B": "1"})
     with pytest.raises(ParameterError):
         ratio(seen, {"A": "1"}, {"A": "1"}, kind="both")
+
+
+def test_intervals_of_totals_are_summed_over_the_axes_left_out(laplace, make_release) -> None:
+    values = np.arange(24).reshape(2, 3, 4)
+    law = laplace("1")
+    release = make_release(values, law, zeros=frozenset({(0, 0, 0)}), measure="total")
+    whole = intervals(release)
+    assert len(whole) == 24 and whole.structural_zeros == {0} and whole.upper[0] == 0
+    swapped = intervals(release, "C", "A")
+    assert [axis.name for axis in swapped.axes] == ["C", "A"]
+    assert swapped.values == pytest.approx(values.sum(1).T.reshape(-1))
+    reach = swapped.upper - swapped.values
+    assert reach[0] == Noise.of(law).times(2).half_width(0.95)
+    assert set(reach[1:]) == {Noise.of(law).times(3).half_width(0.95)}
+    three = intervals(release, "B", "C", "A")
+    assert three.values == pytest.approx(values.transpose(1, 2, 0).reshape(-1))

@@ -61,6 +61,15 @@ def level(confidence: float) -> str:
     return f"{100 * confidence:.6g}%"
 
 
+def p_words(p_value: float) -> str:
+    """A p-value for readers; one too small for the machine's numbers is not zero.
+
+    >>> p_words(0.012345), p_words(0.0)
+    ('0.01234', 'below 1e-300')
+    """
+    return f"{p_value:.4g}" if p_value > 0 else "below 1e-300"
+
+
 def plain_values(value: Any) -> Any:
     """The same content in values that JSON knows; infinite and undefined numbers as text.
 
@@ -168,9 +177,7 @@ class TestResult:
     @property
     def p_text(self) -> str:
         """The p-value for readers: a simulation cannot show less than one in the number of its runs."""
-        if self.is_at_limit:
-            return f"≤ {self.p_value:.4g}"
-        return f"{self.p_value:.4g}" if self.p_value > 0 else "below 1e-300"
+        return ("≤ " if self.is_at_limit else "") + p_words(self.p_value)
 
     def __str__(self) -> str:
         count = self.degrees_of_freedom

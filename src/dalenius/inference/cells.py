@@ -13,6 +13,7 @@ import numpy as np
 from dalenius.core.estimate import Kind
 from dalenius.core.law import Additive, FloatArray, IntArray, Kernel, Withheld
 from dalenius.core.release import Block, Release
+from dalenius.core.tabulation import ADDITIVE
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.channel import Kernelled, Shifted
@@ -67,6 +68,7 @@ def intervals(
         method=how,
         is_simultaneous=is_simultaneous,
         notes=seen.notes,
+        structural_zeros=frozenset(np.flatnonzero(outside).tolist()),
     )
 
 
@@ -82,12 +84,28 @@ def _totals(
     block = next((b for b in release.blocks if b.name == table.name), None)
     if not isinstance(block, Block) or not isinstance(block.law, Additive):
         raise Unsupported("Intervals of totals need a table that shows one measured block.")
-    level = simultaneous_confidence(confidence, table.space.size) if together else confidence
-    step = float(block.law.step)
-    reach = Noise.of(block.law).half_width(level) * step
-    values = np.asarray(block.values * step, dtype=np.float64)
+    axes = block.space.axes
+    order = [[axis.name for axis in axes].index(name) for name in names] or list(range(len(axes)))
+    over = tuple(k for k in range(len(axes)) if k not in order)
+    if over and table.measure not in ADDITIVE:
+        raise Unsupported(f"A {table.measure} does not add up; ask for the intervals of the whole table.")
+    possible = np.ones(block.space.size, dtype=np.int64)
+    possible[list(block.space.structural_indices)] = 0
+    # The axes that stay keep their order until they are transposed to the one that was asked for.
+    places = np.argsort(np.argsort(order))
+    flat = [
+        np.transpose(part.reshape(block.space.shape).sum(axis=over), places).reshape(-1)
+        for part in (block.values, possible)
+    ]
+    terms, step = flat[1], float(block.law.step)
+    cells = int((terms > 0).sum())
+    level = simultaneous_confidence(confidence, cells) if together else confidence
+    values = np.asarray(flat[0] * step, dtype=np.float64)
+    reach = np.zeros(len(values))
+    for width in np.unique(terms[terms > 0]):
+        reach[terms == width] = Noise.of(block.law).times(int(width)).half_width(level) * step
     return IntervalTable(
-        axes=block.space.axes,
+        axes=tuple(axes[k] for k in order),
         values=values,
         lower=values - reach,
         upper=values + reach,
@@ -96,6 +114,7 @@ def _totals(
         method=NOISE_LAW,
         is_simultaneous=together,
         notes=adjusted_note(release),
+        structural_zeros=frozenset(np.flatnonzero(terms == 0).tolist()),
     )
 
 

@@ -14,7 +14,7 @@ from dalenius.errors import ParameterError
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntervalTable:
-    """A value and an interval for each cell, flat in the order of the axes."""
+    """A value and an interval for each cell, flat in the order of the axes; structural zeros by position."""
 
     axes: tuple[Axis, ...]
     values: FloatArray
@@ -25,6 +25,7 @@ class IntervalTable:
     method: str
     is_simultaneous: bool
     notes: tuple[str, ...] = ()
+    structural_zeros: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,10 +62,11 @@ class IntervalTable:
             f"{level(self.confidence)} intervals for each {self.kind}{together}",
             f"  method: {self.method}",
         ]
-        for label, x, low, high in zip(self.labels(), self.values, self.lower, self.upper, strict=True):
-            lines.append(
-                f"  {' | '.join(label):40s} {short(float(x)):>10s}  [{short(float(low))}, {short(float(high))}]"
-            )
+        cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
+        for place, (label, x, low, high) in enumerate(cells):
+            ends = f"[{short(float(low))}, {short(float(high))}]"
+            shown = "structural zero" if place in self.structural_zeros else ends
+            lines.append(f"  {' | '.join(label):40s} {short(float(x)):>10s}  {shown}")
             if len(lines) > 202:
                 lines.append(f"  … and {len(self) - 201} more")
                 break
@@ -80,6 +82,7 @@ class IntervalTable:
             "method": self.method,
             "is_simultaneous": self.is_simultaneous,
             "notes": list(self.notes),
+            "structural_zeros": sorted(self.structural_zeros),
             "cells": [
                 {"labels": list(label), "value": float(x), "lower": float(a), "upper": float(b)}
                 for label, x, a, b in cells

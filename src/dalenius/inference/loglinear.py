@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from dalenius.core.estimate import Estimate, Interval, figure, finish, short
+from dalenius.core.estimate import Estimate, Interval, figure, finish, p_words, short
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError, UnknownName
 from dalenius.inference import formula as formulas
@@ -107,17 +107,20 @@ class LoglinearFit:
     def __str__(self) -> str:
         p = self.p_value
         free = self.degrees_of_freedom
-        tail = "p-value not shown (chi-square not safe at this noise)" if p is None else f"p-value {p:.4g}"
+        tail = (
+            "p-value not shown (chi-square not safe at this noise)" if p is None else f"p-value {p_words(p)}"
+        )
         fit = f"deviance {short(self.deviance)} on {free} degree{'' if free == 1 else 's'} of freedom, {tail}"
         lines = [
             f"Log-linear model {self.model.notation} of {' x '.join(self.seen.names)}",
             f"  {fit if free > 0 else 'saturated: as many coefficients as cells, nothing left to test'}",
-            f"  {'coefficient':40s} {'estimate':>10s} {'std. error':>10s}",
         ]
         table = self.coefficients
         wanted = [label for label in self.labels if not self.shown or label in self.shown]
+        width = max([40, *(len(label) for label in wanted[:_MOST_PRINTED])])
+        lines.append(f"  {'coefficient':{width}s} {'estimate':>10s} {'std. error':>10s}")
         for label in wanted[:_MOST_PRINTED]:
-            lines.append(f"  {label:40s} {_cell(table[label])}")
+            lines.append(f"  {label:{width}s} {_cell(table[label])}")
         if len(wanted) > _MOST_PRINTED:
             lines.append(f"  … and {len(wanted) - _MOST_PRINTED} more")
         return "\n".join([*lines, f"  {sampling_note(self.seen)}", *(f"  {n}" for n in self.seen.notes)])
