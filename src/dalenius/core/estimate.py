@@ -64,8 +64,8 @@ def level(confidence: float) -> str:
 def p_words(p_value: float) -> str:
     """A p-value for readers; one too small for the machine's numbers is not zero.
 
-    >>> p_words(0.012345), p_words(0.0)
-    ('0.01234', 'below 1e-300')
+    >>> p_words(0.0123), p_words(0.0)
+    ('0.0123', 'below 1e-300')
     """
     return f"{p_value:.4g}" if p_value > 0 else "below 1e-300"
 
