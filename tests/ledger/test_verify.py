@@ -18,7 +18,7 @@ from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.sqlite_store import SqliteStore
 from dalenius.ledger.state import State
 from dalenius.ledger.store import apply
-from dalenius.ledger.verify import VerifyReport, verify_store
+from dalenius.ledger.verify import VerifyReport, _Findings, _replay, verify_store
 
 TABLES = ("entries", "head", "terms", "purses", "releases", "charges", "registrations", "checks")
 NOT_IN_THE_CHAIN = {"lease", "lease_until"}
@@ -317,3 +317,101 @@ def test_a_changed_document_is_never_answered(scene):
                 Ledger._checked(row)
     finally:
         thief.close()
+
+
+# A chain written anew by somebody who keeps every digest right: each line must still say what is possible.
+
+
+def bodies(lines: list[Entry], kind: str, change: Any) -> list[Entry]:
+    """The lines, with every body of a kind changed; `change` gets a copy and may return None to leave it."""
+    found = []
+    for line in lines:
+        body = json.loads(json.dumps(line.body))
+        found.append(replace(line, body=change(body) or body) if line.kind == kind else line)
+    return found
+
+
+def report_on(ledger: Ledger, intruder: Intruder, lines: list[Entry]) -> tuple[str, ...]:
+    with intruder.at_work():
+        rewrite(intruder, lines)
+        return look(ledger, intruder, is_anchored=False).problems
+
+
+def test_a_forged_chain_must_still_add_up(scene):
+    ledger, intruder = scene
+    lines = ledger.entries()
+    assert report_on(ledger, intruder, lines) == ()
+
+    def cheaper(body):
+        body["units"]["rho"] -= 1
+
+    assert "rounded up" in report_on(ledger, intruder, bodies(lines, "charge", cheaper))[0]
+
+    def unpaid(body):
+        body["purses"] = [purse for purse in body["purses"] if purse[0] != "total"]
+
+    assert "charges no account" in report_on(ledger, intruder, bodies(lines, "charge", unpaid))[0]
+    # A quota that was exceeded for a while, and raised afterwards.
+    quota = next(line for line in lines if line.kind == "limit" and line.body["as"] == "quota")
+    low = replace(quota, body=quota.body | {"units": {"rho": 1, "delta": 0}})
+    forged = [low if line is quota else line for line in lines] + [quota]
+    assert "more than the limit of analyst ann" in report_on(ledger, intruder, forged)[0]
+
+
+def test_nothing_is_charged_or_completed_twice(scene):
+    ledger, intruder = scene
+    lines = ledger.entries()
+    for kind, problem in (("charge", "charged before"), ("release", "completed before")):
+        line = next(line for line in lines if line.kind == kind)
+        place = lines.index(line)
+        state, findings = State(), _Findings()
+        for entry in (*lines[: place + 1], line):
+            _replay(state, entry, findings)
+        assert problem in findings[0]
+    assert intruder.ask("SELECT COUNT(*) FROM entries")[0][0] == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda line: json.dumps(json.loads(line)), "canonical form"),
+        (lambda line: canonical(json.loads(line) | {"seq": 10**6}), "does not follow"),
+        (lambda line: canonical(json.loads(line) | {"previous": "f" * 64}), "does not follow"),
+    ],
+)
+def test_the_last_line_is_held_to_its_form_and_place(scene, change, problem):
+    ledger, intruder = scene
+    seq, line = intruder.ask("SELECT seq, line FROM entries ORDER BY seq DESC LIMIT 1")[0]
+    entry = Entry.read(change(line))
+    with intruder.at_work():
+        sql = "UPDATE entries SET line = ?, digest = ?, name = ?, previous = ? WHERE seq = ?"
+        intruder.ask(sql, (entry.line, entry.digest, entry.name, entry.previous, seq))
+        intruder.ask("UPDATE head SET digest = ?", (entry.digest,))
+        problems = look(ledger, intruder, is_anchored=False).problems
+        assert len(problems) == 1
+        assert problem in problems[0]
+
+
+def test_the_head_must_be_the_last_line(scene):
+    ledger, intruder = scene
+    for sql in ("UPDATE head SET digest = 'f'", "UPDATE head SET seq = seq - 1"):
+        with intruder.at_work():
+            intruder.ask(sql)
+            problems = look(ledger, intruder, is_anchored=False).problems
+            assert "The head names line" in problems[0]
+
+
+def test_a_removed_release_is_named(scene):
+    ledger, intruder = scene
+    entry = ledger.releases()[0].entry
+    with intruder.at_work():
+        intruder.ask("DELETE FROM releases WHERE entry = ?", (entry,))
+        problems = look(ledger, intruder, is_anchored=False).problems
+        assert f"The release {entry} is recorded and not stored." in problems
+
+
+def test_an_anchor_that_knows_nothing_is_a_problem(scene, tmp_path):
+    ledger, _ = scene
+    report = ledger.verify(tmp_path / "missing")
+    assert report.anchored == 0
+    assert report.problems == ("The anchor knows no line of this ledger.",)

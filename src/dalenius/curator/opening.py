@@ -11,6 +11,7 @@ from dalenius.errors import LedgerMismatch, QuotaExhausted
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
+from dalenius.ledger.declarations import Declarations
 from dalenius.spec.policy import PolicyDocument, QuotaPart
 
 UNIT_NOTE = "unit"
@@ -18,14 +19,14 @@ UNIT_NOTE = "unit"
 
 def open_account(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> bool:
     """Grant what the policy grants; False if the account was open already."""
-    population = domain.population
-    if population in ledger.populations():
-        return False
+    return ledger.open_account(domain.population, lambda book: _declare(book, domain, policy, by))
+
+
+def _declare(ledger: Declarations, domain: Domain, policy: PolicyDocument, by: str) -> None:
+    population, relation = domain.population, domain.neighbours.relation
     budget, note = policy.budget, "opening grant of the policy"
-    relation = domain.neighbours.relation
     ledger.grant(population, relation, budget.rho, budget.delta, by, note)
-    pages = (MASTER, DATA_DEPENDENT) if policy.allow.acknowledge else (MASTER,)
-    for page in pages:
+    for page in _pages(policy):
         if page != MASTER:
             ledger.grant(population, relation, budget.rho, budget.delta, by, note, page=page)
         for variable, cap in policy.sensitive.items():
@@ -34,21 +35,25 @@ def open_account(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str
             kept = policy.official_share
             ledger.share(population, budget.rho * kept, budget.delta * kept, by, page=page)
         if policy.waves:
-            waves = [(w.version, w.rho, w.delta or budget.delta / len(policy.waves)) for w in policy.waves]
+            even = budget.delta / len(policy.waves)
+            waves = [(w.version, w.rho, even if w.delta is None else w.delta) for w in policy.waves]
             ledger.schedule(population, waves, by, page=page)
     for analyst, quota in policy.analysts.items():
         set_quota(ledger, population, analyst, quota, policy, by)
     if policy.approval_above is not None:
         ledger.approval(population, policy.approval_above, by)
-    return True
 
 
 def set_quota(
-    ledger: Ledger, population: str, analyst: str, quota: QuotaPart, policy: PolicyDocument, by: str
+    ledger: Declarations, population: str, analyst: str, quota: QuotaPart, policy: PolicyDocument, by: str
 ) -> None:
     """One analyst's quota inside the budget, on every page that the policy opens."""
-    for page in (MASTER, DATA_DEPENDENT) if policy.allow.acknowledge else (MASTER,):
+    for page in _pages(policy):
         ledger.quota(population, analyst, quota.rho, _delta(quota, policy), by, page=page)
+
+
+def _pages(policy: PolicyDocument) -> tuple[str, ...]:
+    return (MASTER, DATA_DEPENDENT) if policy.allow.acknowledge else (MASTER,)
 
 
 def ensure_quota(ledger: Ledger, population: str, analyst: str, policy: PolicyDocument) -> None:
@@ -59,26 +64,34 @@ def ensure_quota(ledger: Ledger, population: str, analyst: str, policy: PolicyDo
         raise QuotaExhausted("The policy gives every analyst a quota; say who asks (analyst = …).")
     quota = policy.quota(analyst)
     purses = ledger.account(population).purses
-    known = {p.key.name for p in purses if p.key.kind == ANALYST and p.is_limited}
-    if quota is not None and analyst not in known:
-        set_quota(ledger, population, analyst, quota, policy, by="policy")
+    known = {p.key.page for p in purses if p.key.kind == ANALYST and p.key.name == analyst and p.is_limited}
+    for page in _pages(policy):
+        # A quota that the custodian set on one page says nothing about the other.
+        if quota is not None and page not in known:
+            ledger.quota(population, analyst, quota.rho, _delta(quota, policy), by="policy", page=page)
 
 
 def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
     """An account promises something to one kind of unit: rows, or persons. The first data set decides."""
     population, unit = domain.population, domain.neighbours.unit
+    if _unit_of(ledger, population) is None:
+        ledger.note(UNIT_NOTE, {"unit": unit}, by, population)
+    # Read again: of two that were written at the same moment, the first line decides.
+    known = _unit_of(ledger, population)
+    if known != unit:
+        raise LedgerMismatch(
+            f"The account of {population!r} protects one {known}; a data set that protects one {unit} has a"
+            " population of its own.",
+            known=known,
+            received=unit,
+        )
+
+
+def _unit_of(ledger: Ledger, population: str) -> str | None:
     for entry in ledger.entries(population):
         if entry.kind == "note" and entry.body.get("kind") == UNIT_NOTE:
-            known = entry.body["payload"]["unit"]
-            if known != unit:
-                raise LedgerMismatch(
-                    f"The account of {population!r} protects one {known}; a data set that protects one {unit} has a"
-                    " population of its own.",
-                    known=known,
-                    received=unit,
-                )
-            return
-    ledger.note(UNIT_NOTE, {"unit": unit}, by, population)
+            return str(entry.body["payload"]["unit"])
+    return None
 
 
 def _delta(quota: QuotaPart, policy: PolicyDocument) -> Fraction:

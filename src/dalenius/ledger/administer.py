@@ -9,7 +9,7 @@ from dalenius.core.release import Status
 from dalenius.errors import Conflict, DataChanged, LedgerMismatch, ParameterError, UnknownName
 from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey
 from dalenius.ledger.charge import PAGES, Registration
-from dalenius.ledger.draft import Draft, Needs
+from dalenius.ledger.draft import Command, Draft, Needs
 from dalenius.ledger.entry import Entry
 
 _NEXT = {
@@ -124,7 +124,44 @@ class Limit:
             rho, delta = (sum(int(w[name]) for w in self.body["waves"]) for name in ("rho", "delta"))
             if rho > total.limit_rho or delta > total.limit_delta:
                 raise ParameterError("The waves of the schedule add up to more than was granted.")
+        if self.body.get("purse") == OTHERS:
+            self._check_share(draft)
         return draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
+
+    def _check_share(self, draft: Draft) -> None:
+        """A share larger than what is left would be given to the others by the next grant."""
+        page, units = str(self.body["page"]), self.body["units"]
+        total, others = (draft.state.purse(PurseKey(self.population, page, k, "")) for k in (TOTAL, OTHERS))
+        if (
+            int(units["rho"]) > total.limit_rho - others.spent_rho
+            or int(units["delta"]) > total.limit_delta - others.spent_delta
+        ):
+            raise ParameterError("A share cannot be larger than what others have left of the grant.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAccount:
+    """The declarations that open a population's account: all of them in one segment, once, or none."""
+
+    population: str
+    parts: tuple[Command, ...]
+
+    @property
+    def needs(self) -> Needs:
+        """Whatever its parts must see."""
+        return Needs.of_all(self.parts)
+
+    def decide(self, draft: Draft) -> bool:
+        """Whether the account was opened now."""
+        if self.population in draft.state.terms:
+            return False
+        # Tried beside the draft first: a part that refuses leaves nothing of the others.
+        trial = Draft(draft.state, draft.tip, draft.now)
+        for part in self.parts:
+            part.decide(trial)
+        for part in self.parts:
+            part.decide(draft)
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

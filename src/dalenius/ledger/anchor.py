@@ -6,6 +6,7 @@ custodian can sign. The file is synchronised to disk whenever the segment holds 
 stand in another order than the chain: each line speaks for itself.
 """
 
+import errno
 import json
 import os
 from dataclasses import dataclass
@@ -80,7 +81,8 @@ class Anchor:
         line = "\n" + canonical(body | {"signature": signature})
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, line.encode())
+            if os.write(descriptor, line.encode()) != len(line):
+                raise OSError(errno.ENOSPC, "the anchor's line was cut short")
             if is_release:
                 os.fsync(descriptor)
         finally:
@@ -99,6 +101,6 @@ class Anchor:
                 signature = str(document.pop("signature"))
                 good = document["ledger"] == ledger and self._is_signed(document, signature)
                 found.append(AnchorLine(int(document["seq"]), str(document["head"]), good))
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
                 found.append(AnchorLine(0, "", False))
         return found

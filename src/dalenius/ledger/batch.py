@@ -40,8 +40,16 @@ def _number(event: Event, name: str) -> Fraction:
     return amount
 
 
+def _whole(event: Event, name: str) -> int:
+    """An integer; a fraction is refused, because cutting it off would report too little."""
+    amount = _number(event, name)
+    if amount.denominator != 1:
+        raise ParameterError(f"{name} must be a whole number; received {event[name]!r}.")
+    return int(amount)
+
+
 def _times(event: Event) -> int:
-    times = int(event.get("times", 1))
+    times = _whole({"times": 1} | dict(event), "times")
     if times < 1:
         raise ParameterError(f"times must be at least 1; received {times}.")
     return times
@@ -61,13 +69,13 @@ _RHO: dict[str, Callable[[Event], tuple[Fraction, Fraction, Fraction | None]]] =
     "approximate": lambda e: (pure_to_rho(_number(e, "epsilon")), _number(e, "delta"), None),
     "laplace": lambda e: (laplace_to_rho(_number(e, "epsilon")), Fraction(0), _number(e, "epsilon")),
     "discrete_laplace": lambda e: (
-        discrete_laplace_to_rho(_number(e, "rate"), int(_number(e, "shift"))),
+        discrete_laplace_to_rho(_number(e, "rate"), _whole(e, "shift")),
         Fraction(0),
-        _number(e, "rate") * int(_number(e, "shift")),
+        _number(e, "rate") * _whole(e, "shift"),
     ),
     "gaussian": lambda e: (_number(e, "shift_squared") / (2 * _number(e, "variance")), Fraction(0), None),
     "discrete_gaussian": lambda e: (
-        _number(e, "shift") ** 2 / (2 * _number(e, "variance")),
+        _whole(e, "shift") ** 2 / (2 * _number(e, "variance")),
         Fraction(0),
         None,
     ),
@@ -93,7 +101,7 @@ def _loss(event: Event, interval: float) -> Any:
         case "discrete_laplace":
             return pld.from_discrete_laplace_mechanism(
                 float_upper(_number(event, "rate")),
-                sensitivity=int(_number(event, "shift")),
+                sensitivity=_whole(event, "shift"),
                 pessimistic_estimate=True,
                 **options,
             )
@@ -104,7 +112,7 @@ def _loss(event: Event, interval: float) -> Any:
             )
         case _:
             return pld.from_discrete_gaussian_mechanism(
-                _sigma(event), sensitivity=int(_number(event, "shift")), pessimistic_estimate=True, **options
+                _sigma(event), sensitivity=_whole(event, "shift"), pessimistic_estimate=True, **options
             )
 
 

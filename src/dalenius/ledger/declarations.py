@@ -1,6 +1,6 @@
 """What the custodian declares: files, budgets, quotas, caps, shares, schedules, approval, and notes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dalenius.core.budget import units_down
@@ -8,11 +8,11 @@ from dalenius.core.exact import plain, rational
 from dalenius.core.neighbours import Relation
 from dalenius.errors import InternalError, LedgerMismatch, ParameterError
 from dalenius.ledger import schema
-from dalenius.ledger.administer import Grant, Limit, Note, Register, SetStatus
+from dalenius.ledger.administer import Grant, Limit, Note, OpenAccount, Register, SetStatus
 from dalenius.ledger.books import Books
 from dalenius.ledger.charge import MASTER, PAGES, Registration, StoredRelease
 from dalenius.ledger.draft import Command
-from dalenius.ledger.entry import Entry, digest_of
+from dalenius.ledger.entry import Entry, canonical_body, digest_of
 from dalenius.ledger.keys import KeyFolder
 from dalenius.ledger.state import LIMIT_KINDS
 from dalenius.ledger.store import Lost
@@ -35,6 +35,12 @@ class Declarations(Books):
                 "Look at the statement before you repeat it."
             ) from error
 
+    def open_account(self, population: str, declare: Callable[["Declarations"], None]) -> bool:
+        """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
+        noted = _Noted()
+        declare(noted)
+        return bool(self._submit(OpenAccount(population=population, parts=tuple(noted.commands))))
+
     def secret(self, population: str) -> bytes:
         """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""
         known = self._ask(schema.CHECKS + " WHERE population = ?", (population,))
@@ -45,6 +51,8 @@ class Declarations(Books):
                 f"The secret of population {population!r} is missing; restore its key file from the backup.",
                 population=population,
             )
+        if found is None and isinstance(self._writer, Sealed):
+            raise LedgerMismatch(f"The secret of population {population!r} is not in this folder of keys.")
         secret = found or self._keys.get_or_make(name)
         check = digest_of(b"dalenius/secret-check/1\0" + secret)
         body = {"check": check}
@@ -117,7 +125,7 @@ class Declarations(Books):
 
     def approval(self, population: str, above: object, by: str) -> Entry:
         """Ask for a second person's approval of every charge of more than this rho; None asks no more."""
-        limit = None if above is None else units_down(rational(above, "above"))
+        limit = None if above is None else _amounts(above, 0, MASTER)["units"]["rho"]
         body = {"above": limit}
         return self._submit(Limit(kind="approval", population=population, body=body, by=by))  # type: ignore[no-any-return]
 
@@ -125,6 +133,7 @@ class Declarations(Books):
         self, population: str, waves: Iterable[tuple[str, object, object]], by: str, page: str = MASTER
     ) -> Entry:
         """Spread the budget over versions: (version, rho, delta) for each wave. Others are then refused."""
+        _amounts(0, 0, page)
         body = {
             "page": page,
             "waves": [
@@ -137,11 +146,22 @@ class Declarations(Books):
     def note(self, kind: str, payload: Mapping[str, Any], by: str, population: str = "") -> Entry:
         """Record something that costs nothing, such as an inspection by the custodian."""
         body = {"kind": kind, "payload": dict(payload)}
+        canonical_body(body)
         return self._submit(Note(kind="note", population=population, body=body, by=by))  # type: ignore[no-any-return]
 
     def set_status(self, entry: str, status: str, by: str) -> StoredRelease:
         """Publish, embargo or withdraw; the charge stands."""
         return self.release(self._submit(SetStatus(entry=entry, status=str(status), by=by)))
+
+
+class _Noted(Declarations):
+    """Declarations that are noted down instead of written."""
+
+    def __init__(self) -> None:
+        self.commands: list[Command] = []
+
+    def _submit(self, command: Command) -> Any:
+        self.commands.append(command)
 
 
 def _amounts(rho: object, delta: object, page: str) -> dict[str, Any]:

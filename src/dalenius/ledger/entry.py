@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-from dalenius.errors import LedgerCorrupt
+from dalenius.errors import LedgerCorrupt, ParameterError
 
 FORMAT = "dalenius-ledger/1"
 GENESIS = "0" * 64
 NAME_LENGTH = 32
+_MOST_NESTED = 64
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
@@ -28,6 +29,29 @@ def canonical(document: object) -> str:
     '{"a":["\\\\u00e9"],"b":1}'
     """
     return _ENCODER.encode(document)
+
+
+def canonical_body(body: object) -> str:
+    """The canonical text of what a caller wrote; refused if it would not read back as the same text."""
+    try:
+        if _is_plain(body, _MOST_NESTED):
+            return canonical(body)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"A ledger line holds plain JSON values only: {error}.") from error
+    raise ParameterError(
+        f"A ledger line holds plain JSON values only: names are text, nested at most {_MOST_NESTED} deep."
+    )
+
+
+def _is_plain(value: object, depth: int) -> bool:
+    """Names that are not text are sorted by another rule when the line is read again."""
+    if isinstance(value, Mapping):
+        return depth > 0 and all(
+            isinstance(name, str) and _is_plain(part, depth - 1) for name, part in value.items()
+        )
+    if isinstance(value, list | tuple):
+        return depth > 0 and all(_is_plain(part, depth - 1) for part in value)
+    return True
 
 
 def digest_of(content: bytes) -> str:
@@ -111,7 +135,7 @@ class Entry:
                 line=line,
                 digest=digest_of(line.encode()),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise LedgerCorrupt("A ledger line is not of the ledger's format.") from error
 
     def to_line(self) -> dict[str, Any]:

@@ -39,7 +39,8 @@ class KeyFolder:
         draft = path.with_suffix(f".{os.getpid()}.{SystemRandomness().bytes(4).hex()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(descriptor, SystemRandomness().bytes(SIZE))
+            if os.write(descriptor, SystemRandomness().bytes(SIZE)) != SIZE:
+                raise LedgerMismatch("There is no room for the ledger's keys.")
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -14,7 +14,7 @@ from pathlib import Path
 from dalenius.core.budget import Cost
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
-from dalenius.errors import Conflict, LedgerMismatch, UnknownName
+from dalenius.errors import Conflict, LedgerCorrupt, LedgerMismatch, NotPublic, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note
 from dalenius.ledger.anchor import Anchor
@@ -32,15 +32,15 @@ LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0
 
 
-def connect(location: str) -> Store:
-    """The store that a location names."""
+def connect(location: str, *, may_write: bool = True) -> Store:
+    """The store that a location names; without the right to write, nothing is made."""
     if location.startswith(("postgresql://", "postgres://")):
         from dalenius.ledger.postgres_store import PostgresStore
 
-        return PostgresStore(location)
+        return PostgresStore(location, may_write=may_write)
     from dalenius.ledger.sqlite_store import SqliteStore
 
-    return SqliteStore(Path(location))
+    return SqliteStore(Path(location), may_write=may_write)
 
 
 class Ledger(Declarations):
@@ -61,11 +61,16 @@ class Ledger(Declarations):
         self.clock = clock
         self._lease_seconds = lease_seconds
         self._keys = keys
-        self._store = connect(location)
-        super().__init__(connect(location), self._find_anchor(anchor, public_key), wait_seconds)
-        can_sign = self._anchor_file.can_sign
-        self._writer = Writer(self._store, clock, self._anchor_segment) if can_sign else Sealed()
-        self._open()
+        may_write = public_key is None
+        self._store = self._reader = connect(location, may_write=may_write)
+        try:
+            found = self._find_anchor(anchor, public_key)
+            super().__init__(connect(location, may_write=may_write), found, wait_seconds)
+            self._writer = Writer(self._store, clock, self._anchor_segment) if may_write else Sealed()
+            self._open()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def open(
@@ -138,7 +143,10 @@ class Ledger(Declarations):
             nonce = SystemRandomness().bytes(16).hex()
             body = {"nonce": nonce, "public_key": self.public_key}
             self._submit(Note(kind="open", population="", body=body, by=""))
-        first = self._ask(schema.ENTRIES + " WHERE seq = 1")[0]
+        rows = self._ask(schema.ENTRIES + " WHERE seq = 1")
+        if not rows:
+            raise LedgerCorrupt("The ledger's first line is missing.")
+        first = rows[0]
         if Entry.read(first[4]).body.get("public_key") != self.public_key:
             raise LedgerMismatch(
                 "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; "
@@ -209,7 +217,11 @@ class Ledger(Declarations):
             raise UnknownName.among("status", str(status), list(Status))
         command = Complete(reservation, document, str(status), is_tainted)
         entry, _ = self._patiently(lambda: self._writer.submit(command))
-        return self.release(entry)
+        stored = self.release(entry)
+        if stored.status != Status.PUBLISHED and stored.analyst != reservation.analyst:
+            # Completed for somebody else, who asked first and paid: stored, and not shown here.
+            raise NotPublic(f"The release of this request is {stored.status}.", status=stored.status)
+        return stored
 
     def abandon(self, reservation: Reservation) -> bool:
         """Let go of the lease when nothing was stored and nothing left the process; nothing is given back."""

@@ -13,6 +13,7 @@ References: Canonne, Kamath & Steinke (2020); Whitehouse, Ramdas, Rogers & Wu (2
 """
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -59,6 +60,14 @@ def power_under_rho(rho: Fraction, delta: Fraction, level: Fraction) -> Fraction
     return min(power_of_test(e, min(Fraction(1), delta + rho_to_delta(rho, e)), level) for e in tried)
 
 
+def _shown(amount: Fraction, digits: int = 4) -> str:
+    """A few significant digits, rounded up: words promise no more than numbers do."""
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).divide(
+        Decimal(amount.numerator), Decimal(amount.denominator)
+    )
+    return f"{float(rounded):.{digits}g}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What the odometer shows."""
@@ -83,14 +92,14 @@ class Reading:
             if self.relation is Relation.ADD_REMOVE
             else "which of two records a person has"
         )
-        failure = f", but for a probability of {float(self.delta):.2g}" if self.delta else ""
+        failure = f", but for a probability of {_shown(self.delta, 2)}" if self.delta else ""
         return (
-            f"Everything released so far together is ({float_upper(self.epsilon):.4g}, "
-            f"{float(self.delta):.2g})-differentially private.",
-            f"Likelihood ratio: what was published is at most {self.odds:.4g} times as likely under one answer to the "
+            f"Everything released so far together is ({_shown(self.epsilon)}, "
+            f"{_shown(self.delta, 2)})-differentially private.",
+            f"Likelihood ratio: what was published is at most {_shown(exp_upper(self.epsilon))} times as likely under one answer to the "
             f"question {pair} as under the other{failure}.",
             f"Best test: an intruder who knows everything else and accepts {float(self.level):.0%} false alarms "
-            f"recognises the truth in at most {float_upper(self.power):.1%} of cases.",
+            f"recognises the truth in at most {float(round_up(self.power, 1000)):.1%} of cases.",
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ CREATE OR REPLACE TRIGGER documents_stay BEFORE UPDATE OF document, digest, entr
 class PostgresStore:
     """One connection to the database. Commits wait for the disk, whatever the server's default is."""
 
-    def __init__(self, location: str, isolation: str = "read committed") -> None:
+    def __init__(self, location: str, isolation: str = "read committed", *, may_write: bool = True) -> None:
         try:
             import psycopg
         except ImportError as error:
@@ -33,6 +33,7 @@ class PostgresStore:
             ) from error
         self._location = location
         self._isolation = isolation
+        self._may_write = may_write
         self._psycopg = psycopg
         self._is_inside = False
         self._begin: tuple[str, ...] = ()
@@ -45,23 +46,34 @@ class PostgresStore:
 
     def _connect(self) -> None:
         self._connection = self._psycopg.connect(self._location, autocommit=True)
-        self._cursor = self._connection.cursor()
-        # A writer that is stopped in the middle must not block the others for ever.
-        for setting in (
-            "synchronous_commit = on",
-            "lock_timeout = '30s'",
-            "idle_in_transaction_session_timeout = '120s'",
-        ):
-            self._cursor.execute(f"SET {setting}")
-        self._create()
+        try:
+            self._cursor = self._connection.cursor()
+            # A writer that is stopped in the middle must not block the others for ever.
+            for setting in (
+                "synchronous_commit = on",
+                "lock_timeout = '30s'",
+                "idle_in_transaction_session_timeout = '120s'",
+                f"search_path = {_SCHEMA}",
+            ):
+                self._cursor.execute(f"SET {setting}")
+            if not self._has_tables():
+                if not self._may_write:
+                    raise LedgerMismatch("There is no ledger in this database.")
+                self._create()
+        except BaseException:
+            # A connection that was only half prepared is never used.
+            self._connection.close()
+            raise
+
+    def _has_tables(self) -> bool:
+        return self._cursor.execute(f"SELECT to_regclass('{_SCHEMA}.head')").fetchone() != (None,)
 
     def _create(self) -> None:
         # The lock lets one of several new servers make the tables; it is not needed for anything later.
         self._cursor.execute("SELECT pg_advisory_lock(742061)")
         try:
             self._cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
-            self._cursor.execute(f"SET search_path = {_SCHEMA}")
-            if self._cursor.execute("SELECT to_regclass('head')").fetchone() == (None,):
+            if not self._has_tables():
                 with self._connection.transaction():
                     self._cursor.execute(schema.TABLES.format(blob="BYTEA"))
                     self._cursor.execute(_GUARDS)

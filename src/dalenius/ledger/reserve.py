@@ -12,14 +12,13 @@ from dalenius.errors import (
     LedgerMismatch,
     NotPublic,
     NotRegistered,
-    ParameterError,
     QuotaExhausted,
 )
 from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, PurseKey, purses_of
 from dalenius.ledger.charge import Charge, Reservation
 from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
-from dalenius.ledger.entry import canonical
+from dalenius.ledger.entry import canonical_body
 from dalenius.ledger.state import ChargeRow
 
 
@@ -43,11 +42,7 @@ class Reserve:
         """What can be prepared before the writer's turn; a request that JSON cannot hold is refused here."""
         purses = purses_of(charge)
         body = charge.body() | {"purses": [[key.kind, key.name] for key in purses]}
-        try:
-            text = canonical(body)
-        except (TypeError, ValueError) as error:
-            raise ParameterError(f"A charge holds plain JSON values only: {error}.") from error
-        return cls(charge, lease, lease_seconds, purses, body, text)
+        return cls(charge, lease, lease_seconds, purses, body, canonical_body(body))
 
     @property
     def needs(self) -> Needs:
@@ -105,7 +100,7 @@ class Reserve:
                     status=release.status,
                 )
             return self._reservation(row.entry, "")
-        if row.lease == self.lease:
+        if self.lease and row.lease == self.lease:
             # The connection was lost after the charge was written; this is the same caller asking again.
             return self._reservation(row.entry, self.lease)
         if row.lease_until > draft.now:

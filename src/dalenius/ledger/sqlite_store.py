@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dalenius.errors import LedgerMismatch
+from dalenius.errors import LedgerMismatch, StorageError
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
@@ -28,15 +28,41 @@ BEGIN SELECT RAISE(ABORT, 'a release is never removed'); END;
 class SqliteStore:
     """One connection to the file. Writers of several processes queue at a lock file, so that nobody starves."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, may_write: bool = True) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = -1
+        self._connection = sqlite3.connect(":memory:")
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-            self._connection = sqlite3.connect(
-                path, timeout=60.0, isolation_level=None, check_same_thread=False
-            )
+            self._open(path) if may_write else self._look(path)
+        except (sqlite3.DatabaseError, OSError) as error:
+            self.close()
+            raise LedgerMismatch(f"{path.name!r} cannot be opened as a ledger: {error}.") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _look(self, path: Path) -> None:
+        """For an auditor: nothing is made, and permission to write is not needed."""
+        # Without a log and without the right to make one, the file is all there is.
+        is_still = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
+        place = f"{path.resolve().as_uri()}?mode=ro" + ("&immutable=1" if is_still else "")
+        self._connection = sqlite3.connect(
+            place, uri=True, timeout=60.0, isolation_level=None, check_same_thread=False
+        )
+        if "head" not in self._names():
+            raise LedgerMismatch(f"{path.name!r} is not a ledger.")
+
+    def _names(self) -> set[str]:
+        return {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master").fetchall()}
+
+    def _open(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self._connection = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
+        # A new file changes to the log under a lock that SQLite does not wait for: one process at a time.
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
             for pragma in (
                 "journal_mode = WAL",
                 "synchronous = FULL",
@@ -45,13 +71,15 @@ class SqliteStore:
             ):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._create()
-        except (sqlite3.DatabaseError, OSError) as error:
-            raise LedgerMismatch(f"{path.name!r} cannot be opened as a ledger: {error}.") from error
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _create(self) -> None:
-        if self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'head'").fetchone():
+        # One look: between two of them somebody else may finish making the tables.
+        names = self._names()
+        if "head" in names:
             return
-        if self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        if names:
             raise LedgerMismatch(f"{self._path.name!r} is a database, but not a ledger.")
         with self.transaction():
             for statement in schema.TABLES.format(blob="BLOB").split(";"):
@@ -65,13 +93,15 @@ class SqliteStore:
         """Durable: the log is synchronised before COMMIT returns."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise StorageError(f"The ledger could not be written: {error}.") from error
                 raise
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
@@ -79,11 +109,12 @@ class SqliteStore:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """A read transaction of the log: writers go on, this reader does not see them."""
-        self._connection.execute("BEGIN")
         try:
+            self._connection.execute("BEGIN")
             yield
         finally:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Rows touched by each statement, all of its executions together."""
@@ -103,4 +134,6 @@ class SqliteStore:
     def close(self) -> None:
         """Let go of file and lock."""
         self._connection.close()
-        os.close(self._lock)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1

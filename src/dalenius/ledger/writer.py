@@ -50,13 +50,13 @@ class Writer:
         if os.getpid() != self._pid:
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
         job = Job(command)
-        with self._mutex:
-            self._waiting.append(job)
-            job.leads, self._has_leader = not self._has_leader, True
-            if self._gathering is not None and len(self._waiting) >= self._usual:
-                self._gathering.wake()
-                self._gathering = None
         try:
+            with self._mutex:
+                self._waiting.append(job)
+                job.leads, self._has_leader = not self._has_leader, True
+                if self._gathering is not None and len(self._waiting) >= self._usual:
+                    self._gathering.wake()
+                    self._gathering = None
             if not job.leads:
                 job.wait()
             if not job.is_done:
@@ -130,12 +130,15 @@ class Writer:
         except Exception as error:
             if len(batch) > 1:
                 for job in batch:
+                    job.error = Lost("The thread that wrote was interrupted.")
+                for job in batch:
                     self._write((job,))
             else:
                 batch[0].error = error
-        except BaseException as error:
+        except BaseException:
+            # Only the leader was interrupted; the others look again whether theirs was written.
             for job in batch:
-                job.error = error
+                job.error = Lost("The thread that wrote was interrupted.")
             raise
 
     def _attempt(self, batch: tuple[Job, ...]) -> None:
