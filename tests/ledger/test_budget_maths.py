@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from dalenius.errors import ParameterError
 from dalenius.ledger.batch import _MARGIN, Batch, _sigma
 from dalenius.ledger.composition import epsilon_at, optimum
 
@@ -32,3 +33,16 @@ def test_the_optimum_holds_at_the_epsilon_it_states(delta):
     epsilon = epsilon_at(loss, Fraction(delta))
     assert loss.delta(epsilon) <= Fraction(delta)
     assert loss.delta(epsilon - Fraction(2, 10**9)) > Fraction(delta)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"kind": "laplace", "epsilon": 0},
+        {"kind": "gaussian", "variance": 0, "shift_squared": 1},
+        {"kind": "discrete_gaussian", "variance": 0, "shift": 1},
+    ],
+)
+def test_events_without_noise_are_refused(event):
+    with pytest.raises(ParameterError, match="positive"):
+        Batch(events=(event,))

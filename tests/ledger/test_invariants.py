@@ -21,7 +21,7 @@ from dalenius.errors import (
     ParameterError,
 )
 from dalenius.ledger import Ledger, schema
-from dalenius.ledger.account import Purse, PurseKey
+from dalenius.ledger.account import NO_LIMIT, Purse, PurseKey
 from dalenius.ledger.charge import Units
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.reserve import Reserve
@@ -385,3 +385,24 @@ def test_a_secret_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
     assert len(done) == 2
     assert Path(done[0]).parent == tmp_path / "keys"
     assert done[1] == str(tmp_path / "keys")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_names_that_a_store_cannot_hold_are_refused(ledger, charge, name):
+    for write in (
+        lambda: ledger.reserve(charge("aa", analyst=name)),
+        lambda: ledger.grant(name, "add-remove", 1, 0, by="custodian"),
+        lambda: ledger.grant("people", "add-remove", 1, 0, by=name),
+        lambda: ledger.register("people", name, "1", "fingerprint", "domain"),
+    ):
+        with pytest.raises(ParameterError, match="name holds"):
+            write()
+    assert ledger.account("people").entries == 0
+    assert ledger.verify().is_ok
+
+
+def test_a_pure_sum_that_outgrows_its_column_is_no_longer_stated(ledger, charge):
+    purse = Purse(key=PurseKey("people", "master", "total", ""), spent_epsilon=NO_LIMIT - 5)
+    assert purse.after(Units(0, 0, 5)).spent_epsilon == NO_LIMIT
+    after = purse.after(Units(0, 0, 6))
+    assert (after.spent_epsilon, after.impure) == (NO_LIMIT - 5, 1)

@@ -99,3 +99,29 @@ def test_anchor_lines_speak_for_themselves(tmp_path: Path):
         file.write('\n{"head":"00')
     anchor.append("ledger", Head(4, "4" * 64), "now", is_release=True)
     assert [line.is_signed for line in anchor.lines("ledger")] == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize("kept", [1, 5, 40, 150, -1])
+def test_a_power_failure_in_the_anchor_is_told_and_is_no_forgery(tmp_path: Path, kept: int):
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        path = ledger._anchor_file.path
+        whole = path.read_text()
+        *before, last = whole.split("\n")
+        path.write_text("\n".join([*before, last[:kept]]))
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        report = ledger.verify()
+        assert report.is_ok, report.problems
+        assert any("cut short" in text for text in report.unknown)
+        # What is not the beginning of a line was put there by somebody.
+        path.write_text(path.read_text() + "\n{nothing")
+        assert not ledger.verify().is_ok
+
+
+def test_an_anchor_that_begins_late_is_told(tmp_path: Path):
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        ledger._anchor_file.path.unlink()
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        report = ledger.verify()
+        assert report.is_ok
+        assert any("begins at line 2" in text for text in report.unknown)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dalenius.errors import BudgetExhausted, InternalError, ParameterError
-from dalenius.ledger import Ledger
+from dalenius.ledger import Ledger, schema
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.reserve import Reserve
 from dalenius.ledger.store import Raced, apply, load
@@ -134,6 +134,20 @@ def test_a_stale_view_is_caught_by_the_statements(ledger, charge, opener):
 
 
 @pytest.mark.postgres
+def test_a_statement_skipped_by_an_error_is_not_believed_to_be_prepared(server):
+    from dalenius.ledger.postgres_store import PostgresStore
+
+    store = PostgresStore(server.empty())
+    query = (schema.TERMS + " WHERE population = ?", ("people",))
+    for _ in range(10):
+        with pytest.raises(Exception, match="zero"), store.snapshot():
+            store.ask_all([("SELECT 1 / 0", ()), query])
+        with store.snapshot():
+            assert store.ask_all([query, query]) == [[], []]
+    store.close()
+
+
+@pytest.mark.postgres
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isolation):
     from dalenius.ledger.postgres_store import PostgresStore
@@ -145,18 +159,23 @@ def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isola
         ledger._writer._store = ledger._store = PostgresStore(location, isolation)
     ledgers[0].register("people", "census", "2021", "fingerprint", "domain")
     ledgers[0].grant("people", "add-remove", "1/10", 0, by="custodian")
-    paid = []
+    paid, failures = [], []
 
     def work(ledger, number):
         for turn in range(10):
-            with suppress(BudgetExhausted):
+            try:
                 paid.append(ledger.reserve(charge(f"{number}-{turn}", rho="1/200")).entry)
+            except BudgetExhausted:
+                pass
+            except Exception as error:
+                failures.append(error)
 
     threads = [threading.Thread(target=work, args=(ledger, n)) for n, ledger in enumerate(ledgers)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert failures == []
     assert len(set(paid)) == len(paid) == 20
     assert ledgers[0].account("people").left.rho == 0
     assert ledgers[0].verify().is_ok

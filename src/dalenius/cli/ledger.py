@@ -54,10 +54,13 @@ def _opened(
     from dalenius.cli.output import ledger_location
     from dalenius.errors import LedgerMismatch
     from dalenius.ledger import Ledger
+    from dalenius.ledger.ledger import connect
 
     ledger_location(location)
     if not may_create and "://" not in location and not Path(location).is_file():
         raise LedgerMismatch(f"There is no ledger at {location!r}.")
+    if not may_create:
+        connect(location, may_write=False).close()
     ledger = Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key)
     try:
         yield ledger

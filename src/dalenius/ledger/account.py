@@ -57,15 +57,18 @@ class Purse(NamedTuple):
         )
 
     def after(self, units: Units) -> "Purse":
-        """The purse once the charge is paid."""
+        """The purse once the charge is paid; a pure sum that outgrows its column is no longer stated."""
+        pure = units.epsilon
+        if pure is not None and self.spent_epsilon + pure > NO_LIMIT:
+            pure = None
         return Purse(
             self.key,
             self.limit_rho,
             self.limit_delta,
             self.spent_rho + units.rho,
             self.spent_delta + units.delta,
-            self.spent_epsilon + (units.epsilon or 0),
-            self.impure + (units.epsilon is None),
+            self.spent_epsilon + (pure or 0),
+            self.impure + (pure is None),
             self.charges + 1,
         )
 

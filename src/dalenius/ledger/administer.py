@@ -149,7 +149,7 @@ class OpenAccount:
     @property
     def needs(self) -> Needs:
         """Whatever its parts must see."""
-        return Needs.of_all(self.parts)
+        return Needs.of_all(part.needs for part in self.parts)
 
     def decide(self, draft: Draft) -> bool:
         """Whether the account was opened now."""

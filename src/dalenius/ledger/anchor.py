@@ -19,14 +19,17 @@ from dalenius.errors import ParameterError
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import canonical
 
+_BEGINNING = '{"at":"'
+
 
 @dataclass(frozen=True, slots=True)
 class AnchorLine:
-    """One anchored head, and whether its signature holds."""
+    """One anchored head, and whether its signature holds; a line that was cut short says nothing."""
 
     seq: int
     head: str
     is_signed: bool
+    is_cut: bool = False
 
 
 class Anchor:
@@ -95,6 +98,9 @@ class Anchor:
         found = []
         for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             if not text:
+                continue
+            if _BEGINNING.startswith(text) or (text.startswith(_BEGINNING) and not text.endswith("}")):
+                found.append(AnchorLine(0, "", False, is_cut=True))
                 continue
             try:
                 document = json.loads(text)

@@ -48,6 +48,13 @@ def _whole(event: Event, name: str) -> int:
     return int(amount)
 
 
+def _positive(event: Event, name: str) -> Fraction:
+    amount = _number(event, name)
+    if not amount:
+        raise ParameterError(f"{name} must be positive.")
+    return amount
+
+
 def _times(event: Event) -> int:
     times = _whole({"times": 1} | dict(event), "times")
     if times < 1:
@@ -57,9 +64,7 @@ def _times(event: Event) -> int:
 
 def _sigma(event: Event) -> float:
     """The standard deviation, rounded down."""
-    variance = _number(event, "variance")
-    if not variance:
-        raise ParameterError("variance must be positive.")
+    variance = _positive(event, "variance")
     return float_lower(1 / sqrt_upper(1 / variance, 80))
 
 
@@ -67,15 +72,15 @@ def _sigma(event: Event) -> float:
 _RHO: dict[str, Callable[[Event], tuple[Fraction, Fraction, Fraction | None]]] = {
     "pure": lambda e: (pure_to_rho(_number(e, "epsilon")), Fraction(0), _number(e, "epsilon")),
     "approximate": lambda e: (pure_to_rho(_number(e, "epsilon")), _number(e, "delta"), None),
-    "laplace": lambda e: (laplace_to_rho(_number(e, "epsilon")), Fraction(0), _number(e, "epsilon")),
+    "laplace": lambda e: (laplace_to_rho(_positive(e, "epsilon")), Fraction(0), _number(e, "epsilon")),
     "discrete_laplace": lambda e: (
         discrete_laplace_to_rho(_number(e, "rate"), _whole(e, "shift")),
         Fraction(0),
         _number(e, "rate") * _whole(e, "shift"),
     ),
-    "gaussian": lambda e: (_number(e, "shift_squared") / (2 * _number(e, "variance")), Fraction(0), None),
+    "gaussian": lambda e: (_number(e, "shift_squared") / (2 * _positive(e, "variance")), Fraction(0), None),
     "discrete_gaussian": lambda e: (
-        _whole(e, "shift") ** 2 / (2 * _number(e, "variance")),
+        _whole(e, "shift") ** 2 / (2 * _positive(e, "variance")),
         Fraction(0),
         None,
     ),

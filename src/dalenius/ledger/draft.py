@@ -1,12 +1,12 @@
 """One batch in the making: the touched part of the state, and the lines that will follow the head."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dalenius.ledger.account import PurseKey
-from dalenius.ledger.entry import Entry, stamp
+from dalenius.ledger.entry import Entry, check_text, stamp
 from dalenius.ledger.state import State
 
 
@@ -30,9 +30,9 @@ class Needs:
     checks: frozenset[str] = frozenset()
 
     @classmethod
-    def of_all(cls, commands: Iterable["Command"]) -> "Needs":
-        """What a batch must see."""
-        needs = [command.needs for command in commands]
+    def of_all(cls, parts: Iterable["Needs"]) -> "Needs":
+        """What several commands must see together."""
+        needs = list(parts)
         return cls(
             populations=frozenset().union(*(n.populations for n in needs)),
             purses=frozenset().union(*(n.purses for n in needs)),
@@ -41,6 +41,13 @@ class Needs:
             datasets=frozenset().union(*(n.datasets for n in needs)),
             checks=frozenset().union(*(n.checks for n in needs)),
         )
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Every name by which the store will be asked."""
+        yield from (*self.populations, *self.keys, *self.entries, *self.datasets, *self.checks)
+        for purse in self.purses:
+            yield from purse
 
 
 class Draft:
@@ -60,6 +67,7 @@ class Draft:
         self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None
     ) -> Entry:
         """Write the next line and fold it into the state."""
+        check_text(population, by, *(value for value in body.values() if isinstance(value, str)))
         entry = Entry.write(
             seq=self.tip.seq + 1,
             kind=kind,
@@ -92,6 +100,7 @@ class Job:
 
     def __init__(self, command: Command) -> None:
         self.command = command
+        self.needs = command.needs
         self.answer: Any = None
         self.error: BaseException | None = None
         self.is_done = False

@@ -54,6 +54,15 @@ def _is_plain(value: object, depth: int) -> bool:
     return True
 
 
+def check_text(*texts: str) -> None:
+    """Names that every store can hold: no NUL, no half of a character."""
+    for text in texts:
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            raise ParameterError("A name holds half of a character.")
+        if "\0" in text:
+            raise ParameterError("A name holds a NUL.")
+
+
 def digest_of(content: bytes) -> str:
     """SHA-256, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()

@@ -106,7 +106,7 @@ class PostgresStore:
                 if not self._begin:
                     self._cursor.execute(end)
             except BaseException:
-                if not self._connection.broken:
+                if not self._connection.closed:
                     with suppress(self._psycopg.Error):
                         self._cursor.execute("ROLLBACK")
                 raise
@@ -132,7 +132,7 @@ class PostgresStore:
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Rows touched by each statement; all of them travel to the server in one pipeline."""
         cursors = [self._connection.cursor() for _ in statements]
-        with self._connection.pipeline():
+        with self._pipeline():
             self._send_begin()
             for cursor, (sql, rows) in zip(cursors, statements, strict=True):
                 cursor.executemany(_placeholders(sql), rows)
@@ -155,11 +155,21 @@ class PostgresStore:
             sql, parameters = queries[0]
             return [self._cursor.execute(_placeholders(sql), parameters).fetchall()]
         cursors = [self._connection.cursor() for _ in queries]
-        with self._connection.pipeline():
+        with self._pipeline():
             self._send_begin()
             for cursor, (sql, parameters) in zip(cursors, queries, strict=True):
                 cursor.execute(_placeholders(sql), parameters)
         return [cursor.fetchall() for cursor in cursors]
+
+    @contextmanager
+    def _pipeline(self) -> Iterator[None]:
+        """After an error the client believes in prepared statements that the server skipped: such a connection ends."""
+        try:
+            with self._connection.pipeline():
+                yield
+        except BaseException:
+            self._connection.close()
+            raise
 
     def _send_begin(self) -> None:
         for sql in self._begin:

@@ -34,7 +34,10 @@ class SqliteStore:
         self._connection = sqlite3.connect(":memory:")
         try:
             self._open(path) if may_write else self._look(path)
-        except (sqlite3.DatabaseError, OSError) as error:
+        except OSError as error:
+            self.close()
+            raise StorageError(f"The ledger {path.name!r} cannot be opened: {error.strerror}.") from error
+        except sqlite3.DatabaseError as error:
             self.close()
             raise LedgerMismatch(f"{path.name!r} cannot be opened as a ledger: {error}.") from error
         except BaseException:

@@ -103,7 +103,7 @@ def verify_store(
         unfinished=len(state.charges) - done,
         anchored=last,
         problems=tuple(problems),
-        unknown=tuple(_unknown(last, count, anchored is None)),
+        unknown=tuple(_unknown(last, count, anchored)),
     )
 
 
@@ -187,6 +187,8 @@ def _check_anchor(
         return None
     last = 0
     for line in anchored:
+        if line.is_cut:
+            continue
         if not line.is_signed:
             problems.add("A line of the anchor is damaged, forged, or belongs to another ledger.")
         elif line.seq > count:
@@ -202,8 +204,8 @@ def _check_anchor(
     return last
 
 
-def _unknown(last: int | None, count: int, is_without: bool) -> Iterator[str]:
-    if is_without:
+def _unknown(last: int | None, count: int, anchored: list[AnchorLine] | None) -> Iterator[str]:
+    if anchored is None:
         yield (
             "Without the anchor: whether lines at the end were removed (an older copy put back), or the whole chain "
             "was written anew with consistent digests."
@@ -213,6 +215,12 @@ def _unknown(last: int | None, count: int, is_without: bool) -> Iterator[str]:
             "Whether the anchor itself lost its last lines together with the store. Compare the head with one that "
             "was kept elsewhere, or with the heads printed in published releases."
         )
+        cut = sum(line.is_cut for line in anchored)
+        if cut:
+            yield f"What {cut} lines of the anchor said that were cut short, as by a power failure."
+        first = min((line.seq for line in anchored if line.is_signed), default=1)
+        if first > 1:
+            yield f"Whether an older anchor was removed: this one begins at line {first}."
         if last is not None and last < count:
             yield f"Whether lines {last + 1} to {count}, written after the last anchored head, are complete."
     yield "Whether a release was computed as its line says, and what happened outside this ledger."

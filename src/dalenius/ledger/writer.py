@@ -9,6 +9,7 @@ from typing import Any
 
 from dalenius.errors import DaleniusError, InternalError, LedgerMismatch
 from dalenius.ledger.draft import Command, Draft, Head, Job, Needs
+from dalenius.ledger.entry import check_text
 from dalenius.ledger.reserve import Busy
 from dalenius.ledger.store import Lost, Raced, Store, apply, load
 
@@ -50,6 +51,7 @@ class Writer:
         if os.getpid() != self._pid:
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
         job = Job(command)
+        check_text(*job.needs.texts)
         try:
             with self._mutex:
                 self._waiting.append(job)
@@ -151,7 +153,7 @@ class Writer:
         raise InternalError("The ledger is too busy; nothing was written.")
 
     def _settle(self, batch: tuple[Job, ...]) -> None:
-        needs = Needs.of_all(job.command for job in batch)
+        needs = Needs.of_all(job.needs for job in batch)
         with self._store.transaction():
             draft = Draft(*load(self._store, needs), self._clock())
             for job in batch:
