@@ -105,7 +105,7 @@ def shares(raw: Sequence[float]) -> list[Fraction]:
     """Shares of one budget in proportion to `raw`: each at least one part in a million, together exactly the whole.
 
     >>> [str(share) for share in shares([1e-9, 1.0, 3.0])]
-    ['1/1000000', '1/4', '749999/1000000']
+    ['1/1000000', '249999/1000000', '3/4']
     """
     if len(raw) > _PARTS:
         raise TooLarge(
