@@ -101,6 +101,23 @@ def test_repeating_is_free_and_returns_the_same_bytes(office: Path) -> None:
         assert to_json(later.release(office / "request.toml")) == to_json(first)
 
 
+def test_what_was_published_is_answered_without_the_file(office: Path) -> None:
+    with registered(office) as curator:
+        first = curator.release(office / "request.toml")
+        file = office / curator.document.dataset.source
+    content = file.read_bytes()
+    for change in (lambda: file.write_bytes(content[: len(content) // 2]), file.unlink):
+        change()
+        with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as later:
+            assert to_json(later.release(office / "request.toml")) == to_json(first)
+            with pytest.raises(DaleniusError):
+                later.release(
+                    {"table": {"rows": ["grade"]}, "privacy": {"definition": "pure", "epsilon": "0.01"}}
+                )
+            assert len(later.ledger.releases()) == 1
+            assert later.ledger.account(later.domain.population).entries == 1
+
+
 def test_an_equivalent_spelling_is_the_same_request(office: Path) -> None:
     other = {
         "dataset": "dataset.toml",

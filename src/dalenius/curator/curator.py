@@ -113,21 +113,25 @@ class Curator(CustodianDoor):
         stage("planning")
         plan = self.planner.plan(document)
         form = canonical(document, self.domain)
-        fingerprint = self._registered_fingerprint()
+        fingerprint = self._registration().fingerprint
+        charge = self.charge(
+            document,
+            plan,
+            form,
+            fingerprint,
+            analyst=analyst,
+            approved_by=approved_by,
+            is_official=is_official,
+        )
+        # What was published of this version is answered for ever, whatever became of the file.
+        published = self.ledger.find(charge.key)
+        if published is not None:
+            return self._read(published)
+        self._registered_fingerprint()
         stage("charging the ledger")
         if not is_official:
             ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
-        reservation = self.ledger.reserve(
-            self.charge(
-                document,
-                plan,
-                form,
-                fingerprint,
-                analyst=analyst,
-                approved_by=approved_by,
-                is_official=is_official,
-            )
-        )
+        reservation = self.ledger.reserve(charge)
         stored = reservation.stored
         if stored is None:
             first = Status(status or self.policy.release)

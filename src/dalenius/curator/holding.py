@@ -7,6 +7,7 @@ from dalenius.curator.opening import declare_unit, open_account
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
+from dalenius.ledger.charge import Registration
 from dalenius.spec.canonical import digest
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
@@ -68,8 +69,8 @@ class Holding:
     def _fingerprint(self) -> str:
         return self.source.fingerprint(self.ledger.secret(self.domain.population))
 
-    def _registered_fingerprint(self) -> str:
-        """The fingerprint of the registered version; the file is hashed again whenever it may have changed."""
+    def _registration(self) -> Registration:
+        """What was registered, if it is what the document declares; the file is not looked at."""
         registration = self.ledger.registration(self.domain.name, self.domain.version)
         if registration is None or registration.population != self.domain.population:
             raise NotRegistered(
@@ -82,6 +83,11 @@ class Holding:
             raise DataChanged(
                 "The declaration changed after it was registered; give it a new version and register that."
             )
+        return registration
+
+    def _registered_fingerprint(self) -> str:
+        """The fingerprint of the registered version; the file is hashed again whenever it may have changed."""
+        registration = self._registration()
         stamp = self._stamp()
         if self._checked is None or stamp is None or self._checked != stamp:
             if self._fingerprint() != registration.fingerprint:
