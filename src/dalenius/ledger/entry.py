@@ -18,6 +18,7 @@ FORMAT = "dalenius-ledger/1"
 GENESIS = "0" * 64
 NAME_LENGTH = 32
 _MOST_NESTED = 64
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
@@ -45,12 +46,12 @@ def canonical_body(body: object) -> str:
 
 def _is_plain(value: object, depth: int) -> bool:
     """Names that are not text are sorted by another rule when the line is read again."""
-    if isinstance(value, Mapping):
-        return depth > 0 and all(
-            isinstance(name, str) and _is_plain(part, depth - 1) for name, part in value.items()
-        )
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            return False
+        value = list(value.values())
     if isinstance(value, list | tuple):
-        return depth > 0 and all(_is_plain(part, depth - 1) for part in value)
+        return depth > 0 and all(type(part) in _SCALARS or _is_plain(part, depth - 1) for part in value)
     return True
 
 
