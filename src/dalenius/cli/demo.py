@@ -70,8 +70,8 @@ def compare(release: object) -> dict[str, object]:
     assert isinstance(release, Release)
     truth = population.truth(*(axis.variable for axis in release.table.space.axes))
     lower, upper = release.interval(0.95)
-    perturbed = np.ones(truth.size, dtype=bool)
-    perturbed[list(release.table.space.structural_indices)] = False
+    perturbed = np.ones(truth.shape, dtype=bool)
+    perturbed.flat[list(release.table.space.structural_indices)] = False
     error = np.abs(release.values - truth)[perturbed]
     return {
         "cells": int(perturbed.sum()),
