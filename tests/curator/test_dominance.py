@@ -1,13 +1,17 @@
 """Dominance from a request: one charged number, and the custodian's exact view."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
+from dalenius.curator.dominance import judged
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
+from dalenius.spec.canonical import canonical
 
 DATASET = {
     "dataset": {"name": "farms", "population": "farms", "version": "1", "public": True},
@@ -99,3 +103,30 @@ def test_refusals_spend_nothing(tmp_path: Path, change: Any, error: type[Excepti
         with pytest.raises(error):
             curator.release(request(**change))
         assert curator.ledger.account("farms").entries == 0
+
+
+def test_every_record_lies_in_one_cell_at_most(tmp_path: Path) -> None:
+    """What the sensitivity rests on: cells that overlapped would let one record change two verdicts."""
+    impossible = {"structural_zeros": [{"region": "coast", "kind": "cattle"}]}
+    with open_farms(tmp_path, **impossible) as curator:
+        document = curator.request(
+            request(
+                rows=[{"variable": "output", "cuts": [0, 10, 11, 500, 1000]}, "region"],
+                columns=[{"variable": "kind", "groups": {"any": ["crop", "cattle"]}}],
+            )
+        )
+        document_by_kind = curator.request(request(columns=["kind"]))
+        for asked, outside in ((document, set()), (document_by_kind, {("coast", "cattle")})):
+            form = canonical(asked, curator.domain)
+            _, rule = judged(TableQuery(space=form.space), "output", {})
+            for region, kind, output in product(
+                DATASET["variables"]["region"]["categories"],
+                DATASET["variables"]["kind"]["categories"],
+                [0, 9, 10, 11, 12, 499, 500, 999, 1000],
+            ):
+                row = {"region": [region], "kind": [kind], "output": [output]}
+                with Curator.open(
+                    DATASET | impossible, ledger=curator.ledger, data=row, policy={"budget": {"rho": 1}}
+                ) as one:
+                    found = [len(one.source.values(q).open_below_the_gate()) for q in rule.queries]
+                assert sum(found) == ((region, kind) not in outside)
