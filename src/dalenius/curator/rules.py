@@ -13,13 +13,13 @@ structural_zeros = false                tables without declared impossible cells
 from collections.abc import Iterator
 from math import inf
 
-from dalenius.core import joint
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.curator import properties
 from dalenius.errors import NotAllowed, Unsupported
+from dalenius.linear import joint
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
 
