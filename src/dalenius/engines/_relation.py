@@ -109,7 +109,9 @@ def _only_table(connection: Any) -> str:
     rows = connection.sql("SELECT table_name FROM duckdb_tables() WHERE database_name = 'microdata'")
     names = [str(row[0]) for row in rows.fetchall()]
     if len(names) != 1:
-        raise DocumentError(f"Say which table of the DuckDB file is meant: {', '.join(sorted(names))}.")
+        raise DocumentError(
+            f'The DuckDB file holds {len(names)} tables; say which is meant: table = "…" in [dataset].'
+        )
     return names[0]
 
 

@@ -34,8 +34,9 @@ from dalenius.engines._arrow import (
     nulls,
     owners,
 )
+from dalenius.engines._declared import check_columns
 from dalenius.engines._relation import attach, name_of, text
-from dalenius.errors import DocumentError, InternalError, UnknownName
+from dalenius.errors import DocumentError, InternalError
 
 if TYPE_CHECKING:
     from dalenius.spec.dataset import DatasetDocument
@@ -65,7 +66,7 @@ class DuckDBSource:
         try:
             self._relation = attach(self._connection, data, table, delimiter)
             described = self._connection.sql(f"DESCRIBE SELECT * FROM {self._relation.sql}").fetchall()
-        except (duckdb.Error, OSError, UnicodeDecodeError) as error:
+        except (duckdb.Error, OSError, UnicodeDecodeError, csv.Error) as error:
             # The parser's own message may quote the content of the file.
             raise DocumentError(
                 "The data could not be read. A CSV (with a header, in UTF-8), Parquet or DuckDB file, an Arrow"
@@ -182,9 +183,8 @@ class DuckDBSource:
         return list(dict.fromkeys(names))
 
     def _check_columns(self) -> None:
+        check_columns(self._columns(), self._types)
         for name in self._columns():
-            if name not in self._types:
-                raise UnknownName.among("column", name, self._types)
             if any(mark in self._types[name].upper().split("(")[0] for mark in _NESTED):
                 raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
 
