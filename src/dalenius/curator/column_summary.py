@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isinf, isnan
 
-from dalenius.core.coding import canonical_text, exact_number
+from dalenius.spec.coding import canonical_text, exact_number
 
 MOST_CATEGORIES = 400
 _MOST_CODES = 20

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 
 from dalenius.core.domain import DROP, Categories, Domain, Variable
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.rationals import plain
 from dalenius.curator.column_summary import MOST_CATEGORIES, ColumnSummary, summarise
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import RequestError
