@@ -92,7 +92,7 @@ def test_a_wrong_request_is_refused_by_check_and_by_plan(
     ("old", "new", "code", "message"),
     [
         ('source = "staff.csv"', 'source = "gone.csv"', "bad_document", "There is no data file"),
-        ("variables.sex", "variables.gender", "unknown_name", "no column named 'gender'"),
+        ("variables.sex", "variables.gender", "unknown_name", "lack 1 of 2 declared columns: 'gender'"),
         ('population = "staff"', 'population = ""', "bad_document", "population .* must not be empty"),
         ('["m", "f"]', '["m", "drop"]', "bad_document", "No category can be labelled 'drop'"),
     ],

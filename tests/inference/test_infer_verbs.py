@@ -49,6 +49,17 @@ def test_p_values_at_the_limit_of_a_simulation_are_bounds(folder: Path) -> None:
     assert other["is_at_limit"] is False
 
 
+def test_a_released_zero_stays_zero_in_every_interval(tmp_path: Path, laplace, make_release) -> None:
+    released = np.array([[0, 3, 0], [-2, 0, 17]])
+    for epsilon in ("0.03", "0.1", "0.7", "1"):
+        (tmp_path / "release.json").write_bytes(to_json(make_release(released, laplace(epsilon), "AB")))
+        for axes, expected in (((), released.ravel()), (("-a", "A"), released.sum(1))):
+            for kind in ("population", "parameter"):
+                found = json.loads(invoke("interval", tmp_path, *axes, "--kind", kind, "--json"))
+                assert [cell["value"] for cell in found["cells"]] == expected.tolist()
+                assert "e-1" not in invoke("interval", tmp_path, *axes, "--kind", kind)
+
+
 def test_interval(folder: Path) -> None:
     text = invoke("interval", folder)
     assert "privacy noise only" in text and "a0 | b0 | c0" in text

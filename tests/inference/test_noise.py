@@ -1,10 +1,18 @@
 """Tabulated noise: known quantiles, brute-force sums, tails that keep their precision."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from dalenius.core import registry
+from dalenius.core.law import Additive
 from dalenius.errors import ParameterError
+from dalenius.exact.perturbation import max_entropy_kernel
+from dalenius.inference.channel import Kernelled, Shifted
+from dalenius.inference.compound_channel import Repeated
 from dalenius.inference.noise import Noise, _convolve
+from dalenius.mechanisms.custom_utility import CustomUtility
 
 
 @pytest.mark.parametrize(
@@ -22,6 +30,66 @@ def test_moments_and_tails(laplace) -> None:
     assert noise.upper_tail(20) == pytest.approx(np.exp(-20) / (1 + np.exp(-1)), rel=1e-5)
     assert noise.cdf(-20) == pytest.approx(noise.upper_tail(20), rel=1e-9)
     assert noise.cdf(3) - noise.cdf(-4) == pytest.approx(0.973220390, abs=1e-9)
+
+
+def symmetric_laws() -> list[Additive]:
+    def law(name: str, **parameters: object) -> Additive:
+        return Additive(registry.get("mechanisms", name)(**parameters))
+
+    return [
+        *(law("discrete_laplace", rate=Fraction(rate)) for rate in ("0.01", "0.3", "1", "2.7")),
+        *(law("discrete_gaussian", sigma_squared=Fraction(s)) for s in ("0.7", "12.3", "4000")),
+        law("truncated_laplace", rate=Fraction("0.4"), limit=9),
+        law("truncated_normal", rate=Fraction("0.15"), limit=7),
+        law("max_entropy", cap=Fraction("2.5"), limit=6),
+        law("staircase", epsilon=Fraction("0.8"), width=3, gap=1),
+        Additive(CustomUtility.of("0.3", [7, 3, 1, 0, 1, 3, 7])),
+    ]
+
+
+@pytest.mark.parametrize("law", symmetric_laws(), ids=lambda law: f"{law.noise.name}-{law.variance:.3g}")
+def test_the_mean_of_a_symmetric_law_and_of_its_sums_is_exactly_zero(law: Additive) -> None:
+    one, other = (
+        Noise.of(law),
+        Noise.of(Additive(registry.get("mechanisms", "discrete_laplace")(Fraction(1, 7)))),
+    )
+    assert law.noise.mean == 0.0
+    for noise in (
+        one,
+        one.times(2),
+        one.times(37),
+        one.plus(other),
+        one.plus(other.reflected()),
+        one.dilated(3),
+    ):
+        assert noise.mean == 0.0
+        assert noise.is_symmetric
+        assert noise.pmf.sum() == pytest.approx(1, abs=1e-14)
+    assert one.variance == pytest.approx(law.noise.variance, rel=1e-9)
+
+
+def test_the_mean_of_a_skewed_law_is_its_mean() -> None:
+    law = CustomUtility.of("0.3", [7, 3, 1, 0, 2, 5, 9])
+    weight = np.exp(-0.3 * np.array([7, 3, 1, 0, 2, 5, 9]))
+    exact = float((np.arange(-3, 4) * weight).sum() / weight.sum())
+    assert exact < -0.1
+    assert law.mean == pytest.approx(exact)
+    noise = Noise.of(Additive(law))
+    assert not noise.is_symmetric
+    assert noise.mean == pytest.approx(exact)
+    assert law.variance == pytest.approx(noise.variance)
+
+
+@pytest.mark.parametrize(("limit", "variance"), [(2, 1), (5, 3), (10, 4), (20, 12.5)])
+def test_a_kernel_designed_without_bias_shifts_no_value(limit: int, variance: float) -> None:
+    values = np.arange(100)
+    assert np.array_equal(Kernelled(max_entropy_kernel(limit, variance)).centre(values), values)
+
+
+def test_releases_that_agree_are_answered_by_the_number_they_agree_on(laplace) -> None:
+    channel = Repeated([Shifted(Noise.of(laplace(epsilon))) for epsilon in ("0.1", "0.3", "0.7")])
+    values = np.arange(-50, 50)
+    assert np.array_equal(channel.centre(np.stack([values] * 3, axis=-1)), values)
 
 
 def test_sum_and_difference_against_enumeration() -> None:

@@ -16,8 +16,9 @@ from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._contribution import kept
+from dalenius.engines._declared import check_columns
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
-from dalenius.errors import RequestError, UnknownName
+from dalenius.errors import RequestError
 from dalenius.spec.coding import Note, canonical_text, is_dropped, reader
 
 __all__ = ["MemorySource"]
@@ -39,9 +40,7 @@ class MemorySource:
         wanted = {v.source_column for v in domain.variables.values()}
         if domain.unit_id is not None:
             wanted.add(domain.unit_id)
-        for name in sorted(wanted):
-            if name not in columns:
-                raise UnknownName.among("column", name, columns)
+        check_columns(sorted(wanted), columns)
         self._columns = {name: list(columns[name]) for name in columns if name in wanted}
         lengths = {len(column) for column in self._columns.values()} or {rows or 0}
         if len(lengths) > 1:

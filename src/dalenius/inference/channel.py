@@ -21,6 +21,9 @@ from dalenius.errors import RequestError
 from dalenius.inference.noise import Noise
 from dalenius.inference.simulation import pick, pick_rows
 
+# A kernel is tabulated from designs that are solved to about thirteen digits.
+_RESOLUTION = 1e-12
+
 
 class Window(NamedTuple):
     """Exact counts a = first + steps (steps shared by all values, increasing) and log P(value | a) along them."""
@@ -115,11 +118,12 @@ class Kernelled:
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray]:
-        """Mean shift and variance of each row."""
+        """Mean shift and variance of each row; what is below the digits of a table of probabilities is no shift."""
         firsts, table = self._rows
-        outputs = firsts[:, None] + np.arange(table.shape[1])
-        mean = (table * outputs).sum(1)
-        return mean - np.arange(len(firsts)), (table * (outputs - mean[:, None]) ** 2).sum(1)
+        moved = firsts[:, None] + np.arange(table.shape[1]) - np.arange(len(firsts))[:, None]
+        shift = (table * moved).sum(1)
+        shift = np.where(np.abs(shift) < _RESOLUTION, 0.0, shift)
+        return shift, (table * (moved - shift[:, None]) ** 2).sum(1)
 
     def _probability(self, a: IntArray, b: IntArray) -> FloatArray:
         firsts, table = self._rows

@@ -87,9 +87,11 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
     weights = 1 / spread
     variance = 1 / weights.sum(0)
     weights = weights * variance
+    guesses = np.stack([s.guess for s in seen])
     return Combined(
         axes=seen[0].axes,
-        values=(weights * np.stack([s.guess for s in seen])).sum(0),
+        # Relative to the first release, so that releases that agree are answered by the number they agree on.
+        values=guesses[0] + (weights * (guesses - guesses[0])).sum(0),
         variance=variance,
         weights=weights,
         notes=tuple(dict.fromkeys(n for s in seen for n in s.notes)),

@@ -51,7 +51,9 @@ class Repeated:
             [1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)],
             axis=-1,
         )
-        return np.asarray((guesses * weights).sum(-1) / weights.sum(-1))
+        # Relative to the first guess, so that releases that agree are answered by the number they agree on.
+        beyond = (guesses - guesses[..., :1]) * weights
+        return np.asarray(guesses[..., 0] + beyond.sum(-1) / weights.sum(-1))
 
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
         """Variance of that mean."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalenius.core.law import Additive, FloatArray, IntArray
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.loss import is_symmetric
 
 OUTER_MASS = 1e-15
 _WIDEST = 4_000_000
@@ -46,9 +47,14 @@ class Noise:
         return np.arange(self.first, self.last + 1, dtype=np.int64)
 
     @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether the noise and its negative have the same table, entry by entry."""
+        return self.first == -self.last and np.array_equal(self.pmf, self.pmf[::-1])
+
+    @cached_property
     def mean(self) -> float:
-        """Expected value."""
-        return float(self.points @ self.pmf)
+        """Expected value; exactly zero for a symmetric law, where a sum of floats would leave a remainder."""
+        return 0.0 if self.is_symmetric else float(self.points @ self.pmf)
 
     @cached_property
     def variance(self) -> float:
@@ -133,7 +139,11 @@ class Noise:
         """The law of the sum of two independent noises."""
         if len(self.pmf) + len(other.pmf) > _WIDEST:
             raise TooLarge("The law of this sum has too wide a support; sum fewer cells at once.")
-        return _trimmed(self.first + other.first, _convolve(self.pmf, other.pmf))
+        both = _convolve(self.pmf, other.pmf)
+        if self.is_symmetric and other.is_symmetric:
+            # The entries at k and -k were added up in different orders: the same number, up to the last digit.
+            both = (both + both[::-1]) / 2
+        return _trimmed(self.first + other.first, both)
 
     def times(self, terms: int) -> "Noise":
         """The law of the sum of `terms` independent copies."""
@@ -153,6 +163,10 @@ class Noise:
 @lru_cache(maxsize=256)
 def _of(law: Additive) -> Noise:
     points, pmf = law.central(OUTER_MASS)
+    if is_symmetric(law.noise):
+        reach = max(-int(points[0]), int(points[-1]))
+        pmf = law.pmf(np.arange(reach + 1, dtype=np.int64))
+        points, pmf = np.array([-reach, reach]), np.concatenate([pmf[:0:-1], pmf])
     return Noise(int(points[0]), np.asarray(pmf / pmf.sum(), dtype=np.float64))
 
 
@@ -167,7 +181,7 @@ def _convolve(left: FloatArray, right: FloatArray) -> FloatArray:
 
 def _trimmed(first: int, pmf: FloatArray) -> Noise:
     """Without the outer mass that no answer here depends on."""
-    below, above = np.cumsum(pmf), np.cumsum(pmf[::-1])[::-1]
-    keep = np.flatnonzero((below > OUTER_MASS / 2) & (above > OUTER_MASS / 2))
-    kept = pmf[keep[0] : keep[-1] + 1]
-    return Noise(first + int(keep[0]), kept / kept.sum())
+    left = int(np.argmax(np.cumsum(pmf) > OUTER_MASS / 2))
+    right = int(np.argmax(np.cumsum(pmf[::-1]) > OUTER_MASS / 2))
+    kept = pmf[left : len(pmf) - right]
+    return Noise(first + left, kept / kept.sum())

@@ -98,15 +98,15 @@ class CustomUtility:
 
     @property
     def mean(self) -> float:
-        """Zero for a symmetric table."""
+        """Summed; exactly zero for a symmetric table."""
         x, p = self._pmf()
-        return float((x * p).sum())
+        return 0.0 if self.is_symmetric else float((x * p).sum())
 
     @property
     def variance(self) -> float:
         """Summed."""
         x, p = self._pmf()
-        return float((x * x * p).sum()) - self.mean**2
+        return float(((x - self.mean) ** 2 * p).sum())
 
     def weights(self, bits: int) -> WeightTable:
         """exp(-rate * loss), relative to the smallest loss."""

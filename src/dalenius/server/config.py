@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dalenius.errors import DocumentError
+from dalenius.spec.load import toml_complaint
 
 CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
 Mode = Literal["interactive", "list"]
@@ -110,7 +111,10 @@ class ServerConfig(_Part):
         try:
             document = tomllib.loads(place.read_text())
         except (OSError, ValueError) as error:
-            raise DocumentError(f"{place.name} cannot be read as a server configuration: {error}.") from error
+            why = (
+                toml_complaint(error) if isinstance(error, tomllib.TOMLDecodeError) else type(error).__name__
+            )
+            raise DocumentError(f"{place.name} cannot be read as a server configuration: {why}.") from None
         return cls.of(document, place.resolve().parent)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
@@ -17,6 +18,8 @@ from dalenius.spec.request import RequestDocument
 D = TypeVar("D", bound=Document)
 Given = str | Path | Mapping[str, Any] | Document
 _LARGEST = 50_000_000
+# Words and the signs of the grammar; where the parser's complaint leaves them it quotes.
+_WORDS = re.compile(r"(?:[A-Za-z /-]|'[=\]]+')*")
 
 
 def read_mapping(
@@ -53,12 +56,27 @@ def _parse(text: str, kind: str, *, is_json: bool) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise DocumentError(f"The {kind} is not JSON: {error.msg} at line {error.lineno}.") from None
     except tomllib.TOMLDecodeError as error:
-        raise DocumentError(f"The {kind} is not TOML: {error}.") from None
+        raise DocumentError(f"The {kind} is not TOML: {toml_complaint(error)}.") from None
     except (RecursionError, ValueError, ArithmeticError) as error:
         raise DocumentError(f"The {kind} could not be read: {type(error).__name__}.") from None
     if not isinstance(content, dict):
         raise DocumentError(f"A {kind} must be a table of keys; received {type(content).__name__}.")
     return content
+
+
+def toml_complaint(error: tomllib.TOMLDecodeError) -> str:
+    """The parser's complaint up to what it quotes: a data file may have been given in the place of a document.
+
+    >>> try:
+    ...     tomllib.loads(chr(10).join(["[anna]", "[anna]"]))
+    ... except tomllib.TOMLDecodeError as error:
+    ...     toml_complaint(error)
+    'Cannot declare … (at line 2, column 6)'
+    """
+    reason, _, place = str(error).rpartition(" (at ")
+    words = _WORDS.match(reason)
+    shown = words.group().rstrip() if words else ""
+    return f"{shown}{'' if shown == reason else ' …'} (at {place}"
 
 
 def _refuse_constant(name: str) -> None:
@@ -128,8 +146,7 @@ def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | Request
     if "budget" in content or set(content) <= set(PolicyDocument.model_fields):
         return load_policy(given)
     raise DocumentError(
-        "This is none of our documents: a dataset has [variables], a request [privacy], a policy [budget];"
-        f" received the keys {sorted(content)[:12]}."
+        "This is none of our documents: a dataset has [variables], a request [privacy], a policy [budget]."
     )
 
 
@@ -178,7 +195,9 @@ def _levels(rows: list[list[str]]) -> dict[str, dict[str, list[str]]]:
         groups: dict[str, list[str]] = {}
         for row in rows[1:]:
             if len(row) <= column:
-                raise DocumentError(f"A row of a hierarchy file says nothing about the level {level!r}.")
+                raise DocumentError(
+                    f"A row of a hierarchy file says nothing about the level in column {column + 1}."
+                )
             groups.setdefault(row[column], []).append(row[0])
         levels[level] = groups
     return levels
