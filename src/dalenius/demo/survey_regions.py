@@ -138,10 +138,10 @@ def _gather(points: Points, count: int, rng: np.random.Generator) -> NDArray[np.
 def _nearest(points: Points, centres: Points) -> NDArray[np.int64]:
     distance = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
     # Each centre keeps the point that is nearest to it, so that no group is empty.
-    nearest = distance.argmin(axis=1)
+    nearest: NDArray[np.int64] = distance.argmin(axis=1).astype(np.int64)
     for k in np.setdiff1d(np.arange(len(centres)), nearest):
         nearest[distance[:, k].argmin()] = k
-    return nearest.astype(np.int64)
+    return nearest
 
 
 def _by_latitude(group: NDArray[np.int64], centres: Points) -> NDArray[np.int64]:
@@ -150,7 +150,8 @@ def _by_latitude(group: NDArray[np.int64], centres: Points) -> NDArray[np.int64]
     rank = np.argsort([-centres[group == k, 1].mean() for k in range(count)])
     place = np.empty(count, dtype=np.int64)
     place[rank] = np.arange(count)
-    return place[group]
+    numbered: NDArray[np.int64] = place[group]
+    return numbered
 
 
 def _names(rng: np.random.Generator) -> list[str]:
