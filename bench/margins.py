@@ -18,8 +18,8 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Table
-from dalenius.curator.strategies import plan_margins
 from dalenius.linear.margins import all_margins
+from dalenius.methods.margins.plan import plan_list
 
 CENSUS = (11, 2, 21, 5, 12, 9, 5)
 LETTERS = "abcdefghij"
@@ -58,7 +58,7 @@ def planned(
     domain, axes = world(shape)
     names = [tuple(LETTERS[a] for a in m) for m in margins]
     start = time.perf_counter()
-    plan = plan_margins(domain, axes, names, (), budget, registry.get("definitions", budget.definition)())
+    plan = plan_list(domain, axes, names, (), budget, registry.get("definitions", budget.definition)())
     return plan, time.perf_counter() - start
 
 

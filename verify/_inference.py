@@ -13,9 +13,9 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
-from dalenius.curator.strategies import plan_margins
 from dalenius.inference.observation import from_values
 from dalenius.inference.observe import Seen, observe
+from dalenius.methods.margins.plan import plan_list
 
 PROVENANCE = Provenance(
     dataset="simulated",
@@ -82,7 +82,7 @@ def residual_release(counts: np.ndarray, rho: str) -> Release:
     domain = Domain(name="t", population="p", version="1", variables=variables, neighbours=Neighbours())
     definition = registry.get("definitions", "zero_concentrated")()
     budget = Budget.of("zero_concentrated", rho=rho)
-    plan = plan_margins(
+    plan = plan_list(
         domain, tuple(axes), [("a", "b"), ("a",), ("b",), ()], (), budget, definition, strategy="residual"
     )
     rng, blocks = RecordedRandomness("verify"), []

@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dalenius.core import registry
+from dalenius.core.budget import MASTER
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
-from dalenius.curator.data_dependent import is_data_dependent, plan_data_dependent
 from dalenius.curator.memo import plan_digest
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import (
@@ -28,6 +29,7 @@ from dalenius.errors import (
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
+from dalenius.testing.asking import plan_of
 
 DATASET = {
     "dataset": {
@@ -66,39 +68,33 @@ LIST = {"measure": "total", "of": "output"}
 
 
 def test_which_definitions_depend_on_the_data():
-    assert [
-        d for d in ("pure", "bootstrap", "individual", "probabilistic", "nonsense") if is_data_dependent(d)
-    ] == [
-        "bootstrap",
-        "individual",
-    ]
+    pages = {name: definition.page for name, definition in registry.every("definitions").items()}
+    assert [name for name, page in pages.items() if page != MASTER] == ["bootstrap", "individual"]
 
 
 @pytest.mark.parametrize("definition", ["bootstrap", "individual"])
 def test_refused_unless_the_policy_names_it(definition):
     asked = request(definition, LIST, epsilon=1, options={"statistic": "median"})
     with pytest.raises(NotAllowed) as refusal:
-        plan_data_dependent(domain(), asked, policy())
+        plan_of(domain(), asked, policy())
     assert definition in refusal.value.message
-    assert plan_data_dependent(domain(), asked, policy(definition)).definition == definition
+    assert plan_of(domain(), asked, policy(definition)).definition == definition
 
 
 def test_a_floor_must_be_declared():
     with pytest.raises(NotAllowed, match="floor"):
-        plan_data_dependent(domain(), request(), policy("bootstrap", floors={}))
-    by_definition = plan_data_dependent(domain(), request(), policy("bootstrap", floors={"bootstrap": "2.5"}))
+        plan_of(domain(), request(), policy("bootstrap", floors={}))
+    by_definition = plan_of(domain(), request(), policy("bootstrap", floors={"bootstrap": "2.5"}))
     assert by_definition.measurements[0].floor == 3
 
 
 def test_options_are_named_by_the_custodian():
     with pytest.raises(NotAllowed):
-        plan_data_dependent(domain(), request(epsilon=1, options={"option": "per_cell"}), policy("bootstrap"))
+        plan_of(domain(), request(epsilon=1, options={"option": "per_cell"}), policy("bootstrap"))
     with pytest.raises(NotAllowed):
-        plan_data_dependent(
-            domain(), request(epsilon=1, options={"membership": "public"}), policy("bootstrap")
-        )
+        plan_of(domain(), request(epsilon=1, options={"membership": "public"}), policy("bootstrap"))
     named = policy("bootstrap", "bootstrap_per_cell", "public_membership")
-    plan = plan_data_dependent(domain(), request(epsilon=1, options={"membership": "public"}), named)
+    plan = plan_of(domain(), request(epsilon=1, options={"membership": "public"}), named)
     step = plan.measurements[0]
     assert (str(step.option), str(step.membership), step.floor) == ("per_cell", "public", 5)
     assert any("public" in w for w in plan.warnings)
@@ -107,23 +103,23 @@ def test_options_are_named_by_the_custodian():
 def test_the_clamp_is_refused_unless_acknowledged_by_name():
     asked = request("individual", COUNT, epsilon=1, options={"clamp": "data"})
     with pytest.raises(NotAllowed) as refusal:
-        plan_data_dependent(domain(), asked, policy("individual"))
+        plan_of(domain(), asked, policy("individual"))
     assert "clamp_to_the_data" in refusal.value.message
-    plan = plan_data_dependent(domain(), asked, policy("individual", "clamp_to_the_data"))
+    plan = plan_of(domain(), asked, policy("individual", "clamp_to_the_data"))
     assert any("give the exact count away" in w for w in plan.warnings)
-    plain = plan_data_dependent(domain(), request("individual", COUNT, epsilon=1), policy("individual"))
+    plain = plan_of(domain(), request("individual", COUNT, epsilon=1), policy("individual"))
     assert plain.law.kind == "additive"
 
 
 def test_the_promise_travels_with_the_plan():
-    plan = plan_data_dependent(domain(), request(), policy("bootstrap"))
+    plan = plan_of(domain(), request(), policy("bootstrap"))
     assert plan.page == "data-dependent"
     assert plan.neighbours.scope is Scope.WITHIN_THE_DATA
     assert plan.reservation.epsilon == 1
     assert plan.law.kind == "withheld"
     assert not plan.evidence.is_strong
     assert any("Not protected:" in w for w in plan.warnings)
-    individual = plan_data_dependent(
+    individual = plan_of(
         domain(),
         request("individual", LIST, epsilon=1, options={"statistic": "median"}),
         policy("individual"),
@@ -138,7 +134,7 @@ def test_the_promise_travels_with_the_plan():
 def test_order_statistics(statistic, definition):
     options = {"statistic": statistic} | ({"q": "1/4"} if statistic == "quantile" else {})
     asked = request(definition, LIST, epsilon=1, options=options)
-    plan = plan_data_dependent(domain(), asked, policy(definition))
+    plan = plan_of(domain(), asked, policy(definition))
     table = release(plan, [1, 2, 3, 4, 50])
     assert table.values.shape == (1,)
     assert np.isnan(table.variance).all()
@@ -147,16 +143,14 @@ def test_order_statistics(statistic, definition):
 @pytest.mark.parametrize(("options", "q"), [({}, "1/2"), ({"q": "1/4"}, "1/4")])
 def test_a_median_can_be_asked_for_as_a_measure(options, q):
     asked = request("individual", {"measure": "median", "of": "output"}, epsilon=1, options=options)
-    assert plan_data_dependent(domain(), asked, policy("individual")).measurements[0].statistic.q == Fraction(
-        q
-    )
+    assert plan_of(domain(), asked, policy("individual")).measurements[0].statistic.q == Fraction(q)
 
 
 def test_unconfirmed_declarations_and_too_many_cells_are_refused():
     drafted = domain()
     unread = replace(drafted.variable("output"), is_confirmed=False)
     with pytest.raises(Unconfirmed):
-        plan_data_dependent(
+        plan_of(
             replace(drafted, variables={**drafted.variables, "output": unread}),
             request(),
             policy("bootstrap"),
@@ -165,13 +159,13 @@ def test_unconfirmed_declarations_and_too_many_cells_are_refused():
         {"allow": {"acknowledge": ["bootstrap"], "most_cells": 2}, "floors": {"output": 5}}
     )
     with pytest.raises(TooLarge):
-        plan_data_dependent(domain(), request(), tight)
+        plan_of(domain(), request(), tight)
 
 
 def test_normal_noise_within_epsilon_and_delta():
-    plan = plan_data_dependent(domain(), request(epsilon=1, delta="1e-6"), policy("bootstrap"))
+    plan = plan_of(domain(), request(epsilon=1, delta="1e-6"), policy("bootstrap"))
     assert 0 < plan.measurements[0].rho < 1
-    with_rho = plan_data_dependent(domain(), request(rho="0.1"), policy("bootstrap"))
+    with_rho = plan_of(domain(), request(rho="0.1"), policy("bootstrap"))
     assert with_rho.measurements[0].rho == Fraction(1, 10)
 
 
@@ -199,7 +193,7 @@ def test_refusals_say_what_would_be_accepted():
         (request("bootstrap", LIST | {"rows": ["status"], "margins": "all"}, epsilon=1), Unsupported),
     ):
         with pytest.raises(error) as refusal:
-            plan_data_dependent(domain(), asked, known)
+            plan_of(domain(), asked, known)
         assert isinstance(refusal.value, RequestError | PolicyError)
 
 
@@ -223,7 +217,7 @@ def test_nothing_but_the_values_differs_between_calm_and_wild_data(definition, c
         if definition == "bootstrap"
         else request(definition, LIST, epsilon=1, options={"statistic": "median"})
     )
-    plan = plan_data_dependent(domain(), asked, policy(definition))
+    plan = plan_of(domain(), asked, policy(definition))
     digest, seen = plan_digest(plan, policy(definition)), []
     for outputs in (CALM, WILD, SAME, NOBODY):
         status = [("owner", "share", "mixed")[i % 3] for i in range(len(outputs))]
@@ -249,7 +243,7 @@ def test_nothing_but_the_values_differs_between_calm_and_wild_data(definition, c
                 }
             )
         )
-        again = plan_data_dependent(domain(), asked, policy(definition))
+        again = plan_of(domain(), asked, policy(definition))
         assert plan_digest(again, policy(definition)) == digest
     assert len(set(seen)) == 1
     text = " ".join([*(r.getMessage() for r in caplog.records), repr(plan.preview), *plan.warnings, *seen])
@@ -260,7 +254,7 @@ def test_nothing_but_the_values_differs_between_calm_and_wild_data(definition, c
 @pytest.mark.parametrize("outputs", [SAME, NOBODY, [1_000_000] * 6, [0]])
 def test_zero_sensitivity_is_never_refused_and_never_exact(outputs):
     """With the floor of 5 and epsilon 1 the noise is visible: forty releases are not all the same."""
-    plan = plan_data_dependent(domain(), request(), policy("bootstrap"))
+    plan = plan_of(domain(), request(), policy("bootstrap"))
     answers = {tuple(release(plan, outputs, f"zero {i}").values.tolist()) for i in range(40)}
     assert len(answers) > 30
 
@@ -268,7 +262,7 @@ def test_zero_sensitivity_is_never_refused_and_never_exact(outputs):
 @pytest.mark.statistical
 def test_repeated_releases_do_reveal_the_scale():
     """What the warning says is true: the spread of forty answers tells calm from wild data."""
-    plan = plan_data_dependent(domain(), request(), policy("bootstrap"))
+    plan = plan_of(domain(), request(), policy("bootstrap"))
     spread = [
         np.std([release(plan, data, f"repeat {i}").values[0] for i in range(40)]) for data in (CALM, WILD)
     ]
@@ -277,15 +271,15 @@ def test_repeated_releases_do_reveal_the_scale():
 
 def test_add_remove_domains_are_served():
     open_domain = domain(neighbours=replace(domain().neighbours, relation=Relation.ADD_REMOVE))
-    plan = plan_data_dependent(open_domain, request(), policy("bootstrap"))
+    plan = plan_of(open_domain, request(), policy("bootstrap"))
     assert plan.neighbours.relation is Relation.ADD_REMOVE
     asked = request("individual", LIST, epsilon=1, options={"statistic": "median"})
-    assert plan_data_dependent(open_domain, asked, policy("individual")).reservation.epsilon == 1
+    assert plan_of(open_domain, asked, policy("individual")).reservation.epsilon == 1
 
 
 def test_selection_of_the_largest_total():
     table = {"rows": ["status"], "measure": "total", "of": "output"}
     asked = request("bootstrap", table, epsilon=1, options={"statistic": "largest_total"})
-    plan = plan_data_dependent(domain(), asked, policy("bootstrap"))
+    plan = plan_of(domain(), asked, policy("bootstrap"))
     found = release(plan, [5, 400, 3, 4, 410, 6] * 40)
     assert found.values.tolist() == [1]

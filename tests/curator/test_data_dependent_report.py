@@ -3,13 +3,13 @@
 import pytest
 
 from dalenius.core.domain import Domain
-from dalenius.curator.data_dependent import plan_data_dependent
 from dalenius.curator.data_dependent_report import inspect_plan, rows_of
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
+from dalenius.testing.asking import plan_of
 
 DATASET = {
     "dataset": {
@@ -37,7 +37,7 @@ def domain() -> Domain:
 
 def plan(definition, table, **options):
     document = {"table": table, "privacy": {"definition": definition, "epsilon": 1, "options": options}}
-    return plan_data_dependent(domain(), RequestDocument.model_validate(document), POLICY)
+    return plan_of(domain(), RequestDocument.model_validate(document), POLICY)
 
 
 TABLE = {"rows": ["status"], "measure": "total", "of": "output"}

@@ -9,8 +9,8 @@ import pytest
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
-from dalenius.curator.dominance import judged
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
+from dalenius.methods.dominance import judged
 from dalenius.spec.canonical import canonical
 
 DATASET = {

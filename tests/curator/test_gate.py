@@ -14,11 +14,11 @@ from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
-from dalenius.curator.refinement import RefinementPlan, shares
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import AfterCharge, InternalError, NotPublic
 from dalenius.measurements.noisy import Noisy
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.methods._refinement import RefinementPlan, shares
 from dalenius.statistics.count import Count
 
 LABELS = ("a1", "a2", "b1", "b2")

@@ -10,13 +10,12 @@ from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
-from dalenius.curator.order_statistics import asks_for_order_statistic, default_beta, plan_order_statistic
-from dalenius.definitions.pure import Pure
-from dalenius.definitions.zero_concentrated import ZeroConcentrated
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.exact.smooth_noise import Cauchy
+from dalenius.methods._order_statistic import default_beta
 from dalenius.spec.request import RequestDocument
+from dalenius.testing.asking import plan_of
 
 F = Fraction
 
@@ -41,8 +40,8 @@ def request(definition="pure", amounts=None, **options) -> RequestDocument:
     )
 
 
-def plan(asked, definition=None, relation=Relation.ADD_REMOVE):
-    return plan_order_statistic(domain(relation), asked, (), asked.budget(), definition or Pure())
+def plan(asked, relation=Relation.ADD_REMOVE):
+    return plan_of(domain(relation), asked)
 
 
 def released(planned, relation=Relation.ADD_REMOVE):
@@ -77,7 +76,7 @@ def test_extremes(statistic, expected):
 
 def test_a_quartile_under_zero_concentrated_privacy():
     asked = request("zero_concentrated", {"rho": "0.5"}, statistic="quantile", q="1/4")
-    planned = plan(asked, ZeroConcentrated())
+    planned = plan(asked)
     assert planned.measurements[0].epsilon == 2
     assert planned.reservation.rho <= F(1, 2)
     assert abs(released(planned).values[0] - 150) < 20
@@ -91,8 +90,6 @@ def test_default_beta_costs_nothing():
 
 
 def test_refusals():
-    assert asks_for_order_statistic(request(statistic="median"))
-    assert not asks_for_order_statistic(request())
     for asked, error in (
         (request(statistic="mode"), UnknownName),
         (request(statistic="median", method="magic"), UnknownName),
@@ -104,4 +101,4 @@ def test_refusals():
     persons = replace(domain(), neighbours=Neighbours(unit="person", max_rows=3))
     asked = request(statistic="median", method="lomax")
     with pytest.raises(Unsupported):
-        plan_order_statistic(persons, asked, (), asked.budget(), Pure())
+        plan_of(persons, asked)

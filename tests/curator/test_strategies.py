@@ -16,10 +16,10 @@ from dalenius.core.query import Filter, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.core.sealed import Sealed
-from dalenius.curator.strategies import plan_margins, public_total
 from dalenius.errors import TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import all_margins
+from dalenius.methods.margins.plan import plan_list, public_total
 
 LETTERS = "abcdefghij"
 CENSUS = (11, 2, 21, 5, 12, 9, 5)
@@ -49,7 +49,7 @@ def planned(
     domain, axes = world(shape, neighbours=near, public_size=size)
     names = [tuple(LETTERS[a] for a in m) for m in margins]
     definition = registry.get("definitions", budget.definition)()
-    return plan_margins(domain, axes, names, (), budget, definition, **options)  # type: ignore[arg-type]
+    return plan_list(domain, axes, names, (), budget, definition, **options)  # type: ignore[arg-type]
 
 
 def run(plan: TablePlan, counts: np.ndarray, seed: str = "x") -> tuple[Table, ...]:
@@ -234,7 +234,7 @@ def test_hierarchies_count_as_margins(strategy: str) -> None:
     domain, axes = nested_world()
     margins = [("region", "sex"), ("region.country", "sex"), ("region.country",), ()]
     definition = registry.get("definitions", "pure")()
-    plan = plan_margins(domain, axes, margins, (), PURE, definition, strategy=strategy)
+    plan = plan_list(domain, axes, margins, (), PURE, definition, strategy=strategy)
     counts = np.arange(10).reshape(5, 2)
     grouped = np.stack([counts[:2].sum(axis=0), counts[2:].sum(axis=0)])
     source = {
@@ -267,7 +267,7 @@ def test_structural_zeros_stay_zero_and_do_not_add_noise() -> None:
     domain, axes = world((3, 2))
     space = CellSpace(axes, frozenset({(0, 1), (2, 0)}))
     definition = registry.get("definitions", "pure")()
-    plan = plan_margins(domain, space, [("a", "b"), ("a",), ()], (), PURE, definition)
+    plan = plan_list(domain, space, [("a", "b"), ("a",), ()], (), PURE, definition)
     counts = np.array([[4, 0], [3, 2], [0, 9]])
     tables = run(plan, counts)
     assert tables[0].values[1] == 0 and tables[0].values[4] == 0
@@ -284,7 +284,7 @@ def test_refusals_name_what_is_available() -> None:
         planned((2, 2), ((0,),), PURE, strategy="residual")
     domain, axes = world((2, 2))
     with pytest.raises(UnknownName):
-        plan_margins(domain, axes, [("a.country",)], (), PURE, registry.get("definitions", "pure")())
+        plan_list(domain, axes, [("a.country",)], (), PURE, registry.get("definitions", "pure")())
 
 
 def test_simulated_blocks_follow_the_law() -> None:
@@ -357,7 +357,7 @@ def test_rows_that_an_axis_drops_are_in_no_margin() -> None:
     source = MemorySource(domain, pa.table(rows).to_pydict())
     budget = Budget.of("pure", epsilon=900)
     for strategy in ("equal", "interior", "fourier"):
-        plan = plan_margins(
+        plan = plan_list(
             domain, axes, [("a", "b"), ("a",), ("b",), ()], (), budget, registry.get("definitions", "pure")(), strategy=strategy
         )  # fmt: skip
         rng = RecordedRandomness("drop")
@@ -376,9 +376,9 @@ def test_structural_zeros_decide_only_where_a_shown_cell_is_impossible() -> None
     definition = registry.get("definitions", "zero_concentrated")()
     zeros = frozenset({(0, 1, 0), (0, 1, 1), (2, 0, 0)})
     space = CellSpace(axes, zeros)
-    free = plan_margins(domain, space, [("a",), ("b", "c")], (), ZERO, definition)
+    free = plan_list(domain, space, [("a",), ("b", "c")], (), ZERO, definition)
     assert free.strategy == "residual"
-    bound = plan_margins(domain, space, [("a", "b"), ("c",)], (), ZERO, definition)
+    bound = plan_list(domain, space, [("a", "b"), ("c",)], (), ZERO, definition)
     assert bound.strategy == "interior"
     tables = run(bound, np.ones((3, 2, 2), dtype=np.int64) * np.array([[[1], [0]], [[1], [1]], [[1], [1]]]))
     assert tables[0].values[1] == 0 and tables[0].variance[1] == 0
@@ -397,15 +397,15 @@ def test_merging_is_proposed_in_the_preview_of_a_thin_table() -> None:
     domain, axes = nested_world()
     definition = registry.get("definitions", "pure")()
     thin = Budget.of("pure", epsilon="0.05")
-    plan = plan_margins(replace(domain, public_size=300), axes, [("region", "sex")], (), thin, definition)
+    plan = plan_list(replace(domain, public_size=300), axes, [("region", "sex")], (), thin, definition)
     assert [p["level"] for p in plan.preview["merging"]] == ["country"]
-    rich = plan_margins(replace(domain, public_size=10**6), axes, [("region", "sex")], (), thin, definition)
+    rich = plan_list(replace(domain, public_size=10**6), axes, [("region", "sex")], (), thin, definition)
     assert rich.preview["merging"] == []
 
 
 def test_the_smallest_share_along_hierarchies_is_not_nothing() -> None:
     """A share that rounds to zero would leave its margin without a budget, and the whole list without a plan."""
-    from dalenius.curator.nested_strategies import shares
+    from dalenius.methods.margins.nested import shares
 
     for raw in ([1e-9, 1.0, 3.0], [1.0] * 3, [1e-9] * 400_000 + [1.0], [1.0], [1e-12] * 999_999 + [5.0]):
         found = shares(raw)

@@ -15,9 +15,9 @@ from dalenius.core.query import Filter
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
-from dalenius.curator.strategies import plan_margins
 from dalenius.errors import OtherRows
 from dalenius.lists.tables import answer_from_list
+from dalenius.methods.margins.plan import plan_list
 from dalenius.spec.canonical import describe_axis
 
 REGIONS = Categories(labels=("r1", "r2", "r3", "r4"), missing="r1", unseen="r1")
@@ -47,7 +47,7 @@ COUNTS = np.random.default_rng(0).integers(0, 50, (4, 2, 3))
 @lru_cache
 def planned(strategy: str, budget: Budget, margins: tuple[tuple[str, ...], ...]) -> TablePlan:
     definition = registry.get("definitions", budget.definition)()
-    return plan_margins(DOMAIN, FULL, margins, (), budget, definition, strategy=strategy)
+    return plan_list(DOMAIN, FULL, margins, (), budget, definition, strategy=strategy)
 
 
 def stored(

@@ -2,21 +2,19 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dalenius.audit import sensitivity as brute
-from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import exp_upper
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
-from dalenius.curator.learned_bounds import plan_learned_bounds
-from dalenius.definitions.pure import Pure
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import probabilities, score_change, score_weights
@@ -26,6 +24,7 @@ from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.dominance import Dominance
 from dalenius.statistics.quantile import Quantile
+from dalenius.testing.asking import plan_of
 
 F = Fraction
 SPACE = CellSpace((Axis(variable="g", labels=("a", "b"), codes=(0, 1)),))
@@ -102,6 +101,11 @@ def test_cell_queries_take_the_axes_apart():
         cell_queries(domain(), "x", CellSpace((wide,)))
 
 
+def totals(share: object) -> dict[str, Any]:
+    table = {"rows": ["g"], "measure": "total", "of": "x", "learn_bounds": share}
+    return {"table": table, "privacy": {"definition": "pure", "epsilon": 2}}
+
+
 def two_steps(seed, relation=Relation.ADD_REMOVE):
     declared = domain(relation, largest=100_000)
     rng = np.random.default_rng(5)
@@ -110,9 +114,7 @@ def two_steps(seed, relation=Relation.ADD_REMOVE):
         "x": [*rng.integers(0, 100, 3000).tolist(), *rng.integers(0, 10_000, 3000).tolist()],
         "age": [30] * 6000,
     }
-    plan = plan_learned_bounds(
-        declared, TableQuery(space=SPACE), "x", Budget.of("pure", epsilon=2), Pure(), share="1/4", q="0.9"
-    )
+    plan = plan_of(declared, totals("1/4"))
     source = MemorySource.of(declared, columns)
     passage = gate.run(plan, source, declared.neighbours, plan.reservation, RecordedRandomness(seed))
     return plan, plan.assemble(passage.blocks), columns
@@ -143,9 +145,7 @@ def test_the_second_step_follows_the_first_answer(relation):
 
 def test_refusals():
     with pytest.raises(ParameterError):
-        plan_learned_bounds(
-            domain(), TableQuery(space=SPACE), "x", Budget.of("pure", epsilon=1), Pure(), share=1
-        )
+        plan_of(domain(), totals(1))
     with pytest.raises(ParameterError):
         ClippedTotals(name="t", space=SPACE, queries=QUERIES, bounds=(0, 3), epsilon=F(1))
     with pytest.raises(ParameterError):

@@ -6,17 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dalenius.core import registry
-from dalenius.core.budget import Budget
-from dalenius.core.calibrate import calibrate
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.curator.weighted import design_variance, plan_weighted
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.methods._weighted import design_variance
 from dalenius.statistics.weighted_count import WeightedCount
+from dalenius.testing.asking import plan_of
 
 
 def domain() -> Domain:
@@ -66,23 +63,10 @@ def test_several_rows_and_refusals() -> None:
 
 def test_planned_release_is_in_the_unit_of_the_weights_with_a_design_variance() -> None:
     place = domain()
-    definition = registry.get("definitions", "pure")()
-    budget = Budget.of("pure", epsilon=900)
-
-    def choose(sensitivity, part):
-        return calibrate(
-            registry.get("mechanisms", "discrete_laplace"), sensitivity, Relation.ADD_REMOVE, definition, part
-        )
-
-    plan = plan_weighted(
+    plan = plan_of(
         place,
-        TableQuery(space=SPACE),
-        "w",
-        budget,
-        definition,
-        choose,
-        is_fixed=True,
-        share_for_variance=Fraction(1, 2),
+        {"table": {"rows": ["x"], "weight": "w"}, "privacy": {"definition": "pure", "epsilon": 900}},
+        {"allow": {"acknowledge": ["fixed_weights"]}},
     )
     source = MemorySource(place, {"x": ["a", "a", "b"], "w": ["2.5", "3", "1"]})
     rng = RecordedRandomness("w")

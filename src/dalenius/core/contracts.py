@@ -56,10 +56,11 @@ class Mechanism(IntegerLaw, Protocol):
 
     A mechanism whose other parameters depend on the sensitivity (a truncation, for example) may also state
     `tailored(size, budget, sensitivity)`, which calibration then uses in place of `family`. One too wide for a table
-    states `exact_sampler()`; one with closed forms for its loss states the hooks that `exact/loss.py` names.
+    states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms for its loss states the hooks that `exact/loss.py` names.
     """
 
     evidence: ClassVar[Evidence]
+    is_default: ClassVar[bool]
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Privacy of adding this noise, independently, to answers of the given sensitivity."""
@@ -127,6 +128,10 @@ class Plan(Protocol):
     def definition(self) -> str:
         """Name of the definition under which it was priced."""
 
+    @property
+    def neighbours(self) -> Neighbours:
+        """Between which data sets the promise is made."""
+
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """Run by the gate, step by step."""
 
@@ -138,6 +143,8 @@ class Definition(Protocol):
     scope: ClassVar[Scope]
     amounts: ClassVar[tuple[str, ...]]
     evidence: ClassVar[Evidence]
+    page: ClassVar[str]
+    warnings: ClassVar[tuple[str, ...]]
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget under this definition."""

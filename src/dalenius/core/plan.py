@@ -4,10 +4,11 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.contracts import Measurement
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Law
+from dalenius.core.neighbours import Neighbours
 from dalenius.core.release import Block, Outcome, Table
 
 Assemble = Callable[[tuple[Block, ...]], tuple[Table, ...]]
@@ -17,7 +18,8 @@ Assemble = Callable[[tuple[Block, ...]], tuple[Table, ...]]
 class TablePlan:
     """A fixed list of measurements, and the public map from what was measured to what is shown.
 
-    The common plan. `preview` holds what is known before any data are read: cells, expected error, strategy.
+    The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
+    definition. `preview` holds what is known before any data are read: cells, expected error, strategy.
     """
 
     measurements: tuple[Measurement, ...]
@@ -28,6 +30,8 @@ class TablePlan:
     mechanism: str
     strategy: str
     evidence: Evidence
+    neighbours: Neighbours
+    page: str = MASTER
     preview: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -17,7 +17,8 @@ PACKAGES = (
     "definitions",
     "measurements",
     "engines",
-    "estimators",
+    "methods",
+    "methods.margins.strategies",
     "postprocess",
     "publish",
 )
@@ -27,7 +28,9 @@ PACKAGES = (
 def names(package: str) -> tuple[str, ...]:
     """Names of the extensions in a package, without importing them."""
     root = importlib.import_module(f"dalenius.{package}")
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not m.name.startswith("_")))
+    return tuple(
+        sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not (m.ispkg or m.name.startswith("_")))
+    )
 
 
 @cache

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any
 
 from dalenius import version
-from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
@@ -161,7 +160,7 @@ class Curator(CustodianDoor):
             definition=plan.definition,
             budget=plan.budget.to_dict(),
             cost=plan.reservation,
-            page=getattr(plan, "page", "master"),
+            page=plan.page,
             analyst=analyst,
             variables=self._sensitive(document),
             plan_digest=fixed,
@@ -195,7 +194,7 @@ class Curator(CustodianDoor):
         form: Canonical,
         stage: Stage,
     ) -> Release:
-        neighbours: Neighbours = getattr(plan, "neighbours", self.domain.neighbours)
+        neighbours = plan.neighbours
         passage = gate.run(
             plan,
             self.source,

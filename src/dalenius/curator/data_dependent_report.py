@@ -12,6 +12,7 @@ from dalenius.core.contracts import Source
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter, TableQuery, ValuesQuery
 from dalenius.curator.custodian_reports import (
     checklist,
@@ -20,7 +21,6 @@ from dalenius.curator.custodian_reports import (
     plausible_deniability,
     true_delta,
 )
-from dalenius.curator.data_dependent import DataDependentPlan
 from dalenius.engines._tally import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
@@ -28,7 +28,7 @@ from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.spec.coding import DROPPED_NUMBER
 
 
-def inspect_plan(plan: DataDependentPlan, source: Source, record: int | None = None) -> dict[str, Any]:
+def inspect_plan(plan: TablePlan, source: Source, record: int | None = None) -> dict[str, Any]:
     """Sensitivity, scales, expected losses, checklist, true delta; for a `record` (row number), what it can claim."""
     (measurement,) = plan.measurements
     if isinstance(measurement, BootstrapTotals):

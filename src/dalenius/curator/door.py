@@ -8,16 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dalenius.core.contracts import Source
+from dalenius.core.neighbours import Scope
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Release
-from dalenius.curator import dominance, utility
-from dalenius.curator.data_dependent import DataDependentPlan
+from dalenius.curator import utility
 from dalenius.curator.data_dependent_report import inspect_plan
 from dalenius.curator.holding import Holding
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.memo import plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
+from dalenius.methods.dominance import judged
 from dalenius.spec import load
 from dalenius.spec.canonical import canonical
 from dalenius.spec.request import RequestDocument
@@ -56,7 +58,7 @@ class CustodianDoor(Holding):
         For the custodian's eyes. Choosing an option after such a look is outside every guarantee.
         """
         plan = self.planner.plan(self.request(request))
-        if not isinstance(plan, DataDependentPlan):
+        if plan.neighbours.scope is Scope.EVERYWHERE:
             raise Unsupported(
                 "Only plans whose noise depends on the data have more to show than their preview."
             )
@@ -78,7 +80,7 @@ class CustodianDoor(Holding):
         self._registered_fingerprint()
         note = {"population": self.domain.population, "request": form.content, "what": "dominance"}
         self.ledger.note("inspection", note, by=by)
-        found = dominance.dominated(self.source, query, str(document.table.of), document.privacy.options)
+        found = dominated(self.source, query, str(document.table.of), document.privacy.options)
         return Confidential(f"Dominated cells of {self.domain.name} {self.domain.version}", found)
 
     def compare(self, request: RequestLike, release: Release, *, by: str = "custodian") -> Confidential:
@@ -93,3 +95,13 @@ class CustodianDoor(Holding):
         return Confidential(
             f"Utility of release {release.provenance.digest[:12]}", utility.compare(exact, shown)
         )
+
+
+def dominated(source: Source, query: TableQuery, of: str, options: Mapping[str, object]) -> dict[str, object]:
+    """Which cells are dominated, exactly; for the custodian's eyes."""
+    names, statistic = judged(query, of, options)
+    verdicts = [
+        statistic.is_dominated(source.values(part).open_below_the_gate()) for part in statistic.queries
+    ]
+    found = [name for name, verdict in zip(names, verdicts, strict=True) if verdict]
+    return {"cells": len(names), "dominated": len(found), "which": found}

@@ -6,11 +6,12 @@ brings nothing by itself; whatever changes later is the custodian's own line in 
 
 from fractions import Fraction
 
+from dalenius.core.budget import MASTER
 from dalenius.core.domain import Domain
 from dalenius.errors import LedgerMismatch, QuotaExhausted
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import ANALYST
-from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
+from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.ledger.declarations import Declarations
 from dalenius.spec.policy import PolicyDocument, QuotaPart
 

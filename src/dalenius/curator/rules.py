@@ -17,9 +17,9 @@ from dalenius.core.contracts import Measurement
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
-from dalenius.curator import properties
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
+from dalenius.methods._ruled_noise import check_variance
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
 
@@ -42,7 +42,7 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
         )
     if rules.variance_cap is not None:
         for variance in variances(plan):
-            properties.check_variance(rules, variance)
+            check_variance(rules, variance)
 
 
 def check_weight(request: RequestDocument) -> None:

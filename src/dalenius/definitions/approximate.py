@@ -19,7 +19,7 @@ from itertools import product
 from typing import ClassVar
 
 from dalenius.core import conversions
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
@@ -40,6 +40,8 @@ class Approximate:
     name: ClassVar[str] = "approximate"
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    page: ClassVar[str] = MASTER
+    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)")
     )

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
@@ -35,6 +35,8 @@ class Probabilistic:
     name: ClassVar[str] = "probabilistic"
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    page: ClassVar[str] = MASTER
+    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
     )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
@@ -31,6 +31,8 @@ class Pure:
     name: ClassVar[str] = "pure"
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
+    page: ClassVar[str] = MASTER
+    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",)
     )

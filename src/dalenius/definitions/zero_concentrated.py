@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.core import conversions
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
@@ -33,6 +33,8 @@ class ZeroConcentrated:
     name: ClassVar[str] = "zero_concentrated"
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
+    page: ClassVar[str] = MASTER
+    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:

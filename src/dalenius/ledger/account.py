@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dalenius.core.budget import UNIT, Cost
+from dalenius.core.budget import MASTER, UNIT, Cost
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain
-from dalenius.ledger.charge import DATA_DEPENDENT, MASTER, PAGES, Charge, Units
+from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, Charge, Units
 
 TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"
 NO_LIMIT = 4 * 10**18

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dalenius.core import registry
-from dalenius.core.budget import UNIT, Cost, units_up
+from dalenius.core.budget import MASTER, UNIT, Cost, units_up
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.rationals import plain
 from dalenius.errors import NotAllowed, ParameterError
 
-MASTER = "master"
 DATA_DEPENDENT = "data-dependent"
 PAGES = (MASTER, DATA_DEPENDENT)
 _MOST_UNITS = 10**17

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dalenius.core.budget import units_down
+from dalenius.core.budget import MASTER, units_down
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import InternalError, LedgerMismatch, ParameterError
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Grant, Limit, Note, OpenAccount, Register, SetStatus
 from dalenius.ledger.books import Books
-from dalenius.ledger.charge import MASTER, PAGES, Registration, StoredRelease
+from dalenius.ledger.charge import PAGES, Registration, StoredRelease
 from dalenius.ledger.draft import Command
 from dalenius.ledger.entry import Entry, canonical_body, digest_of
 from dalenius.ledger.keys import KeyFolder

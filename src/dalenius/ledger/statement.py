@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.core.budget import UNIT
+from dalenius.core.budget import MASTER, UNIT
 from dalenius.core.rationals import plain
 from dalenius.errors import UnknownName
 from dalenius.ledger.account import ANALYST, TOTAL, Account, Purse, PurseKey
-from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
+from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.state import State
 

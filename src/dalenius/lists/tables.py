@@ -16,11 +16,11 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.query import Filter
 from dalenius.core.release import Release, Table
-from dalenius.curator.nested_strategies import resolve
-from dalenius.curator.strategies import inside_filters, shows_structural_zero, table_name
 from dalenius.errors import Unsupported
 from dalenius.linear.margins import subsets
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered, placed
+from dalenius.methods.margins.nested import resolve
+from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
 
 

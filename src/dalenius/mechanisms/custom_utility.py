@@ -48,6 +48,7 @@ class CustomUtility:
     limit: int
     packed: int
     name: ClassVar[str] = "custom_utility"
+    is_default: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("McSherry & Talwar (2007)",))
 
     def __post_init__(self) -> None:

@@ -45,6 +45,7 @@ class DiscreteGaussian:
 
     sigma_squared: Fraction
     name: ClassVar[str] = "discrete_gaussian"
+    is_default: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",)

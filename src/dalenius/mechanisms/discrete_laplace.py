@@ -47,6 +47,7 @@ class DiscreteLaplace:
 
     rate: Fraction
     name: ClassVar[str] = "discrete_laplace"
+    is_default: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Ghosh et al. (2009)", "Canonne et al. (2020)")

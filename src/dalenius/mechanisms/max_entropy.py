@@ -43,6 +43,7 @@ class MaxEntropy(finite_noise.SquaredExponential):
     cap: Fraction
     limit: int
     name: ClassVar[str] = "max_entropy"
+    is_default: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
 
     def __post_init__(self) -> None:

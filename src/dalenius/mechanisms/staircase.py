@@ -46,6 +46,7 @@ class Staircase:
     width: int = 1
     gap: int = 1
     name: ClassVar[str] = "staircase"
+    is_default: ClassVar[bool] = False
     is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Geng & Viswanath (2016)",))
 

@@ -51,6 +51,7 @@ class TruncatedLaplace:
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_laplace"
+    is_default: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)

@@ -12,11 +12,11 @@ from dalenius.core.law import Additive, IntegerLaw
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.curator.strategies import plan_margins
 from dalenius.linear.margins import all_margins
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
+from dalenius.methods.margins.plan import plan_list
 from dalenius.reproduce.items import Row, row
 
 _ONE = Sensitivity.of_patterns(((1,),))
@@ -186,7 +186,7 @@ def _plan(shape: tuple[int, ...], margins: tuple[tuple[int, ...], ...], epsilon:
     axes = [Axis(variable=v, labels=labels[v], codes=tuple(range(len(labels[v])))) for v in letters]
     names = [tuple(letters[a] for a in m) for m in margins]
     budget = Budget(definition="pure", epsilon=epsilon)
-    return plan_margins(domain, axes, names, (), budget, registry.get("definitions", "pure")())
+    return plan_list(domain, axes, names, (), budget, registry.get("definitions", "pure")())
 
 
 def section7(full: bool = False) -> list[Row]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.curator.curator import Curator
@@ -20,7 +21,6 @@ from dalenius.curator.opening import ensure_quota
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
-from dalenius.ledger.charge import MASTER
 from dalenius.ledger.store import Lost
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig

@@ -5,8 +5,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from dalenius.core import registry
+from dalenius.core.budget import MASTER
 from dalenius.core.release import Status
-from dalenius.curator.data_dependent import is_data_dependent
 from dalenius.errors import (
     BudgetExhausted,
     Conflict,
@@ -16,7 +17,6 @@ from dalenius.errors import (
     ParameterError,
     QuotaExhausted,
 )
-from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
 from dalenius.server import logs, presentation
 from dalenius.server.accounts import User
 from dalenius.server.auth import require
@@ -206,8 +206,8 @@ class Releasing(Reading):
 
     def quota_of_job(self, user: User, job: JobView) -> QuotaView:
         """The quota that a job is paid from."""
-        definition = load_request(dict(job.request)).budget().definition
-        return self.quota(user, job.dataset, DATA_DEPENDENT if is_data_dependent(definition) else MASTER)
+        name = load_request(dict(job.request)).budget().definition
+        return self.quota(user, job.dataset, registry.get("definitions", name).page)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         """The user's saved tables, newest first."""

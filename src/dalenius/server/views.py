@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dalenius.ledger.charge import MASTER
+from dalenius.core.budget import MASTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core import registry
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
@@ -87,6 +88,10 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "strategy": request.privacy.strategy,
         "options": _plain(request.privacy.model_dump(mode="json")["options"]),
     }
+    meaning = _meaning(request)
+    if meaning > 1:
+        # A corrected question is a new question: what was stored under its old meaning is never served for it.
+        content["meaning"] = meaning
     if request.table.of is not None:
         _ = domain.variable(request.table.of).bounds
     if request.table.weight is not None:
@@ -94,6 +99,12 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     layout = request.layout(domain)
     layout["labels"] = {axis.name: list(axis.labels) for axis in asked.axes}
     return Canonical(content, space, filters, layout)
+
+
+def _meaning(request: RequestDocument) -> int:
+    """The version of what the method's answer means."""
+    known = request.method in registry.names("methods")
+    return int(registry.get("methods", request.method).meaning) if known else 1
 
 
 def _axis(axis: Axis) -> Axis:

@@ -1,10 +1,12 @@
 """The request document: which table is asked for, under which guarantee."""
 
+from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
+from dalenius.core import registry
 from dalenius.core.budget import UNIT, Budget
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
@@ -26,10 +28,8 @@ class TablePart(Part):
     columns: tuple[AxisItem, ...] = ()
     wafers: tuple[AxisItem, ...] = ()
     where: dict[Name, Condition] = Field(default_factory=dict)
-    measure: Literal["count", "total", "mean", "median", "dominance"] = "count"
-    of: Name | None = Field(
-        default=None, description="The numeric variable of a total, mean, median or rule of dominance."
-    )
+    measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = "count"
+    of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
     weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
@@ -37,10 +37,13 @@ class TablePart(Part):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if (self.measure == "count") == (self.of is not None):
+        if self.measure not in registry.names("methods"):
+            raise UnknownName.among("measure", self.measure, registry.names("methods"))
+        takes_of = registry.get("methods", self.measure).takes_of
+        if takes_of != (self.of is not None):
             raise DocumentError(
                 f"measure = {self.measure!r} "
-                + ("counts rows and takes no 'of'." if self.measure == "count" else 'needs of = "variable".')
+                + ('needs of = "variable".' if takes_of else "counts rows and takes no 'of'.")
             )
         if self.weights and (isinstance(self.margins, str) or len(self.weights) != len(self.margins)):
             raise DocumentError("weights must be as many numbers as there are listed margins.")
@@ -91,6 +94,36 @@ class RequestDocument(Document):
     table: TablePart
     privacy: PrivacyPart
     title: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_spelling(cls, value: Any) -> Any:
+        """A method's own keys stand in [table]; they are kept as options, under the measure that older requests wrote."""
+        if not isinstance(value, Mapping) or not isinstance(value.get("table"), Mapping):
+            return value
+        table, privacy = dict(value["table"]), value.get("privacy")
+        name = table.get("measure", "count")
+        if name not in registry.names("methods") or not isinstance(privacy, Mapping):
+            return value
+        method = registry.get("methods", name)
+        own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
+        options = privacy.get("options", {})
+        if not isinstance(options, Mapping) or (not own and "statistic" in options):
+            return value
+        twice = sorted(own.keys() & options.keys())
+        if twice:
+            raise DocumentError(f"{twice[0]!r} stands in [table] and in options; write it once.")
+        method.Parameters.model_validate(own)
+        measure, kept = method.written(own | dict(options))
+        if measure != "count" or "measure" in table:
+            table["measure"] = measure
+        rest = {key: part for key, part in privacy.items() if key != "options"}
+        return {**value, "table": table, "privacy": rest | ({"options": kept} if kept else {})}
+
+    @property
+    def method(self) -> str:
+        """Name of the method asked for; an older request may name it as a statistic."""
+        return str(self.privacy.options.get("statistic", self.table.measure))
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and wafers as axes, in the order in which they were asked for."""

@@ -7,11 +7,11 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from dalenius.core.budget import MASTER
 from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError
 from dalenius.ledger.account import Purse
-from dalenius.ledger.charge import MASTER
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require
 from dalenius.server.errors import NotFound

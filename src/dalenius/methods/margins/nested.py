@@ -19,11 +19,11 @@ from dalenius.core.law import FloatArray, Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
-from dalenius.curator.options import Purse, Request, purses
 from dalenius.errors import TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.linear.nested import MOST_DENSE_CELLS, View, view_shape
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods.margins.setting import MarginsAsked, Purse, purses
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
@@ -70,7 +70,7 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
     raise UnknownName.among("axis", name, known)
 
 
-def plan(domain: Domain, request: Request) -> Planned:
+def plan(domain: Domain, request: MarginsAsked) -> Planned:
     """The better of the two strategies, priced and ready."""
     resolved = [resolve(domain, request.axes, m) for m in request.margins]
     shape = tuple(len(axis) for axis in request.axes)
@@ -123,7 +123,7 @@ def shares(raw: Sequence[float]) -> list[Fraction]:
 
 
 def _priced(
-    request: Request,
+    request: MarginsAsked,
     purse: Purse,
     name: str,
     steps: Sequence[tuple[View, tuple[Axis, ...], Fraction]],
@@ -174,7 +174,9 @@ def _priced(
     return (rmse, worst), tuple(measurements), law, preview
 
 
-def _assemble(request: Request, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint) -> Assemble:
+def _assemble(
+    request: MarginsAsked, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint
+) -> Assemble:
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         shown: list[FloatArray] = joint.estimates(blocks, law)
         tables = []

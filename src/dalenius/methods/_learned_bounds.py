@@ -11,19 +11,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.core.budget import Budget, Cost
-from dalenius.core.contracts import Definition, Measurement
-from dalenius.core.domain import Domain
+from dalenius.core.contracts import Measurement
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import TableQuery
 from dalenius.core.rationals import rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.learned_bounds import LearnedBounds, cell_queries
+from dalenius.spec.question import Question
 
 DEFAULT_SHARE = Fraction(15, 100)
+QUANTILE = Fraction(95, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,58 +49,49 @@ class LearnedBoundsPlan(TablePlan):
         )
 
 
-def plan_learned_bounds(
-    domain: Domain,
-    query: TableQuery,
-    of: str,
-    budget: Budget,
-    definition: Definition,
-    *,
-    share: object = DEFAULT_SHARE,
-    q: object = Fraction(95, 100),
-) -> LearnedBoundsPlan:
-    """Price both steps; `share` of epsilon goes to the bounds, which aim at the q-quantile of |x|."""
+def plan_learned_bounds(question: Question) -> LearnedBoundsPlan:
+    """Price both steps; a share of epsilon goes to the bounds, which aim at the 95 % quantile of |x|."""
+    budget, near, bounds = question.budget, question.neighbours, question.bounds
     if budget.epsilon is None:
         raise ParameterError("Totals with learned bounds need epsilon.", name="epsilon")
-    part, quantile = rational(share, "share"), rational(q, "q")
-    if not 0 < part < 1 or not Fraction(1, 2) <= quantile < 1:
-        raise ParameterError("share lies between 0 and 1, and q from 0.5 to 1.", name="share")
-    near, bounds = domain.neighbours, domain.variable(of).bounds
+    part = rational(question.parameter("learn_bounds", DEFAULT_SHARE), "learn_bounds")
+    if not 0 < part < 1:
+        raise ParameterError("learn_bounds is a share between 0 and 1.", name="learn_bounds")
     touched = near.max_rows * (2 if near.is_replace else 1)
     largest = max(abs(bounds.low), abs(bounds.high), 1)
     first = LearnedBounds(
-        name=f"bounds of {of}",
-        space=query.space,
-        queries=cell_queries(domain, of, query.space, query.where),
+        name=f"bounds of {question.of}",
+        space=question.space,
+        queries=cell_queries(question.domain, question.of, question.space, question.where),
         largest=largest,
         epsilon=budget.epsilon * part / touched,
-        q=quantile,
+        q=QUANTILE,
     )
     epsilon = budget.epsilon * (1 - part) / touched
     worst = ClippedTotals(
-        name=f"total of {of}",
-        space=query.space,
+        name=f"total of {question.of}",
+        space=question.space,
         queries=first.queries,
-        bounds=(largest,) * query.space.size,
+        bounds=(largest,) * question.space.size,
         epsilon=epsilon,
     )
     profiles = [first.profile(near), worst.profile(near)]
-    if not definition.fits(profiles, budget):
+    if not question.definition.fits(profiles, budget):
         raise Unsupported(f"Learned bounds do not fit {budget.definition!r} at this budget.")
-    reservation: Cost = definition.cost(profiles)
     plan = LearnedBoundsPlan(
         measurements=(first, worst),
         assemble=lambda blocks: _shown(blocks, plan, bounds.step),
         law=Joint("independent", {"family": "discrete_laplace", "rates": "released with the bounds"}),
-        reservation=reservation,
+        reservation=question.definition.cost(profiles),
         budget=budget,
         mechanism="discrete_laplace",
         strategy="learned_bounds",
         evidence=worst.evidence,
+        neighbours=near,
         preview={
-            "cells": query.space.size,
+            "cells": question.space.size,
             "share": str(part),
-            "q": str(quantile),
+            "q": str(QUANTILE),
             "largest_std_error": float(np.sqrt(worst.variances.max())) * float(bounds.step),
         },
         warnings=(

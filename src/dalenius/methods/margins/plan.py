@@ -1,16 +1,16 @@
 """Which way to measure a list of margins: every strategy's error in closed form, from the request alone.
 
-Strategies: `interior` (the full cross, everything else is a sum), `split` (each margin by itself, with the shares that
-are best after least squares), `equal`, `cube_root` and `square_root` (the rules of the literature, as baselines),
-`residual` (optimal Gaussian noise on residual components) and `fourier` (binary variables). The planner compares
-them after least squares and takes the best; it never looks at data.
+The strategies are the files of `strategies/`. The planner compares them after least squares and takes the best, of two
+equal ones the plainer; it never looks at data.
 """
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
@@ -20,18 +20,38 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.query import Filter
 from dalenius.core.release import Block, Table
-from dalenius.curator import nested_strategies, options
-from dalenius.curator.options import Option, Request, Setting
-from dalenius.curator.properties import propose_merging
 from dalenius.errors import DaleniusError, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import Workload, sum_out
+from dalenius.methods.margins import nested
+from dalenius.methods.margins.merging import propose_merging
+from dalenius.methods.margins.setting import MarginsAsked, Option, Setting, purses
+from dalenius.spec.question import Question
 
-STRATEGIES = ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier")
+STRATEGIES = "methods.margins.strategies"
 OBJECTIVES = ("weighted", "maximum")
 
 
-def plan_margins(
+def plan_margins(question: Question) -> TablePlan:
+    """The plan of a request that lists margins, or names a strategy for its table."""
+    space, margins = question.space, question.margins
+    allowed = question.policy.allow.mechanisms
+    only = allowed[0] if allowed is not None and len(allowed) == 1 else None
+    return plan_list(
+        question.domain,
+        space,
+        margins if margins is not None else (tuple(axis.name for axis in space.axes),),
+        question.where,
+        question.budget,
+        question.definition,
+        weights=question.weights or None,
+        objective="maximum" if question.objective == "maximum" else "weighted",
+        strategy=question.strategy,
+        mechanism=question.mechanism or only,
+    )
+
+
+def plan_list(
     domain: Domain,
     space: CellSpace | Sequence[Axis],
     margins: Sequence[tuple[str, ...]],
@@ -52,15 +72,15 @@ def plan_margins(
     """
     if objective not in OBJECTIVES:
         raise UnknownName.among("objective", objective, OBJECTIVES)
-    if strategy is not None and strategy not in STRATEGIES:
-        raise UnknownName.among("strategy", strategy, STRATEGIES)
+    if strategy is not None and strategy not in registry.names(STRATEGIES):
+        raise UnknownName.among("strategy", strategy, registry.names(STRATEGIES))
     axes = space.axes if isinstance(space, CellSpace) else tuple(space)
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
     near = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
     total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
     where = (*where, *inside_filters(domain, axes))
-    request = Request(
+    request = MarginsAsked(
         axes=axes,
         margins=tuple(tuple(m) for m in margins),
         where=where,
@@ -76,7 +96,7 @@ def plan_margins(
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     if is_nested or (isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)):
-        return finish(request, *nested_strategies.plan(domain, request))
+        return finish(request, *nested.plan(domain, request))
     workload = Workload(
         tuple(len(a) for a in axes),
         tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins),
@@ -94,10 +114,30 @@ def plan_margins(
         mechanism=mechanism,
         total=request.total,
     )
-    return _best(request, setting, options.every(setting, only=strategy))
+    return _best(request, setting, every_option(setting, only=strategy))
 
 
-def _best(request: Request, setting: Setting, found: Sequence[Option]) -> TablePlan:
+def every_option(setting: Setting, only: str | None = None) -> list[Option]:
+    """All strategies that are valid for the request, the plainest first; or the named one, which must be."""
+    strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
+    options: list[Option] = []
+    for purse in purses(setting.definition, setting.budget):
+        for strategy in strategies:
+            if only is not None and strategy.name != only:
+                continue
+            try:
+                option = strategy.option(setting, purse)
+            except Unsupported:
+                continue
+            if isfinite(option.score):
+                options.append(option)
+    if not options:
+        which = f"The strategy {only!r} is not" if only else "No strategy is"
+        raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")
+    return options
+
+
+def _best(request: MarginsAsked, setting: Setting, found: Sequence[Option]) -> TablePlan:
     """The option with the least error that the definition prices within the budget."""
     refusal: DaleniusError | None = None
     for option in sorted(found, key=lambda o: o.score):
@@ -157,7 +197,7 @@ def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
 
 
 def finish(
-    request: Request,
+    request: MarginsAsked,
     measurements: tuple[Measurement, ...],
     law: Joint,
     assemble: Assemble,
@@ -179,6 +219,8 @@ def finish(
         mechanism=str(preview["mechanism"]),
         strategy=str(preview["strategy"]),
         evidence=weakest,
+        neighbours=request.neighbours,
+        page=request.definition.page,
         preview=preview,
     )
 

@@ -1,1 +1,0 @@
-"""Plan before, infer after; one file each."""

@@ -1,0 +1,92 @@
+"""Plans whose noise follows the data: bootstrap and individual privacy, on a ledger page of their own.
+
+Everything is refused unless the policy names it in `acknowledge`, and everything that could be chosen by looking at the
+data is named beforehand:
+
+acknowledge               opens
+bootstrap                 the definition; totals with one scale for the table, membership private
+bootstrap_per_cell        a scale of its own for each cell (needs bootstrap)
+public_membership         "everybody knows who is in which cell" (needs bootstrap)
+individual                the definition; order statistics and range queries
+clamp_to_the_data         range queries cut to the exact count plus or minus one (needs individual)
+
+`[floors]` of the policy gives the least sensitivity, in units of the data, by variable or by definition; there must
+be one. Nothing a plan says depends on the data.
+"""
+
+from enum import StrEnum
+from fractions import Fraction
+from typing import TypeVar
+
+from dalenius.core.contracts import Measurement
+from dalenius.core.plan import TablePlan
+from dalenius.errors import NotAllowed, ParameterError, TooLarge, UnknownName
+from dalenius.methods._priced import priced, selected
+from dalenius.spec.question import Question
+
+MOST_CELLS = 100_000
+E = TypeVar("E", bound=StrEnum)
+
+
+def choice(kind: type[E], value: object, name: str) -> E:
+    """One member of a closed list, or a refusal that names them."""
+    if str(value) not in [str(member) for member in kind]:
+        raise UnknownName.among(name, str(value), [str(member) for member in kind])
+    return kind(str(value))
+
+
+def acknowledged(question: Question, name: str, what: str) -> None:
+    """Refuse what the custodian did not name."""
+    if name not in question.policy.allow.acknowledge:
+        raise NotAllowed(
+            f"{what} must be named by the custodian: acknowledge = [..., {name!r}] in the policy.",
+            acknowledge=name,
+        )
+
+
+def floor(question: Question) -> int:
+    """The declared least sensitivity, in steps, rounded up."""
+    floors, name = question.policy.floors, question.definition.name
+    least = floors.get(question.of, floors.get(name))
+    if least is None:
+        raise NotAllowed(
+            f"The policy must declare a floor for {question.of!r} (or for {name!r}) in [floors]: a scale of zero would"
+            " publish the truth, and refusing it would say so.",
+            variable=question.of,
+        )
+    return max(1, -(-Fraction(least) // question.bounds.step))
+
+
+def epsilon_alone(question: Question) -> Fraction:
+    """The epsilon of a step that takes nothing else."""
+    budget = question.budget
+    if budget.epsilon is None or budget.delta is not None:
+        raise ParameterError("This statistic needs epsilon alone.", name="epsilon")
+    return budget.epsilon
+
+
+def plan_withheld(
+    question: Question,
+    measurement: Measurement,
+    measure: str,
+    step: Fraction,
+    further: tuple[str, ...] = (),
+) -> TablePlan:
+    """One measurement whose law is withheld, with the warnings of its definition."""
+    cells = question.space.size
+    if cells > MOST_CELLS:
+        raise TooLarge(
+            f"The table would have {cells:,} cells; data-dependent noise is drawn for at most {MOST_CELLS:,}.",
+            received=cells,
+            limit=MOST_CELLS,
+        )
+    return priced(
+        question,
+        (measurement,),
+        selected(measure, step, is_unbiased=True),
+        mechanism=type(measurement).__module__.rpartition(".")[2],
+        strategy=question.definition.name,
+        preview={"cells": cells, "law": {"kind": "withheld"}, "page": question.definition.page},
+        warnings=further,
+        refusal=f"This request needs epsilon, or rho, under {question.definition.name!r}.",
+    )

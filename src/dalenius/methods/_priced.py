@@ -1,0 +1,109 @@
+"""What most plans share: pricing a list of measurements under the definition, and showing additive blocks."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.budget import Budget
+from dalenius.core.contracts import Measurement
+from dalenius.core.evidence import Evidence
+from dalenius.core.law import Additive, FloatArray, Law
+from dalenius.core.plan import Assemble, TablePlan
+from dalenius.core.release import Block, Table
+from dalenius.errors import InternalError, Unsupported
+from dalenius.spec.question import Question
+
+
+def priced(
+    question: Question,
+    measurements: tuple[Measurement, ...],
+    assemble: Assemble,
+    *,
+    mechanism: str,
+    strategy: str,
+    preview: Mapping[str, Any],
+    law: Law | None = None,
+    warnings: tuple[str, ...] = (),
+    evidence: Evidence | None = None,
+    refusal: str = "This request does not fit the budget.",
+) -> TablePlan:
+    """The plan over these measurements, priced under the question's definition and refused if it does not fit."""
+    profiles = [m.profile(question.neighbours) for m in measurements]
+    if not question.definition.fits(profiles, question.budget):
+        raise Unsupported(refusal)
+    return TablePlan(
+        measurements=measurements,
+        assemble=assemble,
+        law=measurements[0].law if law is None else law,
+        reservation=question.definition.cost(profiles),
+        budget=question.budget,
+        mechanism=mechanism,
+        strategy=strategy,
+        evidence=evidence or measurements[-1].evidence,
+        neighbours=question.neighbours,
+        page=question.definition.page,
+        preview=preview,
+        warnings=(*question.definition.warnings, *warnings),
+    )
+
+
+def share(budget: Budget, part: Fraction) -> Budget:
+    """A part of every amount."""
+    amounts = {name: getattr(budget, name) for name in ("epsilon", "delta", "rho")}
+    return replace(budget, **{name: amount * part for name, amount in amounts.items() if amount is not None})
+
+
+def additive_table(block: Block, measure: str) -> Table:
+    """An additive block in the units of its variable: unbiased, signed, with the variance of its law."""
+    if not isinstance(block.law, Additive):
+        raise InternalError("Only additive blocks are shown as they are.")
+    values = block.values.astype(np.float64) * float(block.law.step)
+    variance = np.full(len(values), block.law.variance)
+    variance[list(block.space.structural_indices)] = 0.0
+    return Table(name=block.name, space=block.space, values=values, variance=variance, measure=measure)
+
+
+def shown_as(measure: str) -> Assemble:
+    """Every block as it is."""
+    return lambda blocks: tuple(additive_table(block, measure) for block in blocks)
+
+
+def selected(measure: str, step: Fraction, *, is_unbiased: bool = False) -> Assemble:
+    """Blocks whose error is not published: values in the units of the variable, variance unknown."""
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        return tuple(
+            Table(
+                name=block.name,
+                space=block.space,
+                values=np.asarray(block.values * float(step), dtype=np.float64),
+                variance=_unknown(block),
+                measure=measure,
+                is_unbiased=is_unbiased and block.role == "table",
+            )
+            for block in blocks
+        )
+
+    return assemble
+
+
+def _unknown(block: Block) -> FloatArray:
+    variance = np.full(block.space.size, np.nan)
+    if block.role == "table":
+        variance[list(block.space.structural_indices)] = 0.0
+    return variance
+
+
+def additive_preview(question: Question, law: Additive) -> dict[str, Any]:
+    """What is known of a table of additive noise before data are read."""
+    space = question.space
+    return {
+        "cells": space.size,
+        "structural_zeros": len(space.structural_zeros),
+        "std_error": law.std_error,
+        "half_width_95": float(law.half_width(0.95) * law.step) if law.step != 1 else law.half_width(0.95),
+        "law": law.to_dict(),
+    }

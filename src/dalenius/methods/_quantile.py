@@ -1,0 +1,102 @@
+"""Plans of quantiles: a table by the exponential mechanism, or one number by a named method."""
+
+from fractions import Fraction
+from math import isqrt
+
+from dalenius.core.budget import Budget
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import ValuesQuery
+from dalenius.core.rationals import plain, rational
+from dalenius.errors import ParameterError, UnknownName
+from dalenius.measurements.exponential_quantile import ExponentialQuantile
+from dalenius.measurements.learned_bounds import cell_queries
+from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
+from dalenius.methods._priced import priced, selected
+from dalenius.spec.question import Question
+from dalenius.statistics.quantile import Quantile
+
+
+def plan_quantile(question: Question, q: object) -> TablePlan:
+    """The plan of the route that the request takes."""
+    level = rational(q, "q")
+    if question.scope is not Scope.EVERYWHERE:
+        statistic = Quantile.of(question.domain, question.of, level, question.where)
+        default = "median" if question.parameter("q") is None else "quantile"
+        name = str(question.parameter("statistic", default))
+        return plan_local(question, name, statistic)
+    method = question.parameter("method")
+    if question.parameter("statistic") is None and method is None:
+        return _table(question, level)
+    name, method = str(question.parameter("statistic", "quantile")), str(method or "exponential")
+    if method not in METHODS:
+        raise UnknownName.among("method", method, METHODS)
+    if method != "exponential":
+        statistic = Quantile.of(question.domain, question.of, level, question.where)
+        return plan_smooth(question, name, statistic)
+    measurement = ExponentialQuantile(
+        name=f"{name} of {question.of}",
+        query=ValuesQuery(value=question.of, where=question.where),
+        low=question.bounds.low,
+        high=question.bounds.high,
+        epsilon=_selection_epsilon(question.budget),
+        neighbours=question.neighbours,
+        q=level,
+        step=question.bounds.step,
+    )
+    return plan_number(question, measurement, name, "exponential", "exponential")
+
+
+def _table(question: Question, level: Fraction) -> TablePlan:
+    bounds = question.bounds
+    what = "median" if level == Fraction(1, 2) else f"quantile {plain(level)}"
+    measurement = QuantileTable(
+        name=f"{what} of {question.of}",
+        space=question.space,
+        queries=cell_queries(question.domain, question.of, question.space, question.where),
+        low=bounds.low,
+        high=bounds.high,
+        epsilon=_pure_amount(question.budget),
+        neighbours=question.neighbours,
+        q=level,
+        step=bounds.step,
+    )
+    return priced(
+        question,
+        (measurement,),
+        selected(what, bounds.step),
+        mechanism="exponential_quantile",
+        strategy="selection",
+        preview={
+            "cells": question.space.size,
+            "law": measurement.law.to_dict(),
+            "step": plain(bounds.step),
+        },
+        warnings=(
+            "A released median is a selected value: its error depends on how dense the data are around it, which is not"
+            " published. It is reliable where a cell holds many records.",
+        ),
+        refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
+    )
+
+
+def _pure_amount(budget: Budget) -> Fraction:
+    """The epsilon of a selection under a budget; rho pays for an epsilon of bounded range with epsilon^2 / 8 = rho."""
+    if budget.epsilon is not None:
+        return budget.epsilon
+    if budget.rho is None:
+        raise ParameterError("A median needs epsilon or rho.", name="epsilon")
+    # The largest rational of a short denominator whose square does not exceed 8 rho.
+    scaled = 8 * budget.rho * 10**12
+    return Fraction(isqrt(scaled.numerator // scaled.denominator), 10**6)
+
+
+def _selection_epsilon(budget: Budget) -> Fraction:
+    """epsilon as given; from rho, the largest epsilon with epsilon^2 / 8 <= rho, rounded down on a finer grid."""
+    if budget.rho is None:
+        if budget.epsilon is None:
+            raise ParameterError("A quantile needs epsilon or rho.", name="epsilon")
+        return budget.epsilon
+    square = 8 * budget.rho
+    return Fraction(isqrt((square.numerator << 80) // square.denominator), 1 << 40)

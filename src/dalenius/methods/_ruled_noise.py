@@ -1,0 +1,72 @@
+"""The noise that a policy's table rules ask for: truncated, or of most entropy within a range and a variance."""
+
+from fractions import Fraction
+from math import isfinite
+
+from dalenius.core.budget import Budget
+from dalenius.core.calibrate import calibrate
+from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.neighbours import Relation
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import NotAllowed, Unsupported
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.mechanisms.max_entropy import MaxEntropy
+from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
+from dalenius.spec.policy import TableRules
+
+
+def mechanism_for(
+    rules: TableRules, sensitivity: Sensitivity, relation: Relation, definition: Definition, budget: Budget
+) -> Mechanism:
+    """The noise that the rules ask for, within the budget; a refusal says what would have to give."""
+    mechanism: Mechanism
+    if rules.maximum_entropy:
+        mechanism = _most_random(rules, sensitivity, relation, definition, budget)
+    elif rules.truncation is not None:
+        if budget.epsilon is None or not sensitivity.l1:
+            raise Unsupported("Truncated noise is calibrated to an epsilon.")
+        mechanism = TruncatedLaplace(rate=budget.epsilon / sensitivity.l1, limit=rules.truncation)
+        profile = mechanism.profile(sensitivity, relation)
+        if not definition.fits([profile], budget):
+            raise NotAllowed(
+                f"Truncation at {rules.truncation} gives the count away with probability {float(profile.delta):.3g};"
+                " the budget's delta is smaller. Raise the truncation or the delta.",
+                delta=float(profile.delta),
+            )
+    else:
+        mechanism = calibrate(DiscreteLaplace, sensitivity, relation, definition, budget)
+    check_variance(rules, mechanism.variance)
+    return mechanism
+
+
+def _most_random(
+    rules: TableRules, sensitivity: Sensitivity, relation: Relation, definition: Definition, budget: Budget
+) -> MaxEntropy:
+    if rules.truncation is None or rules.variance_cap is None:
+        raise Unsupported("Maximum entropy needs both a truncation and a variance_cap.")
+    law = MaxEntropy(Fraction(rules.variance_cap), rules.truncation)
+    profile = law.profile(sensitivity, relation)
+    if not definition.fits([profile], budget):
+        raise NotAllowed(
+            f"Maximum-entropy noise within {rules.truncation} and of variance {float(rules.variance_cap):g} is not within"
+            f" the budget: it gives the count away with probability {float(profile.delta):.3g}.",
+            delta=float(profile.delta),
+        )
+    return law
+
+
+def check_variance(rules: TableRules, variance: float) -> None:
+    """Refuse noise above the variance cap, from the law alone; infinity stands for a variance that is not known."""
+    if rules.variance_cap is None or variance <= float(rules.variance_cap) * (1 + 1e-9):
+        return
+    cap = float(rules.variance_cap)
+    if not isfinite(variance):
+        raise NotAllowed(
+            f"The policy allows a variance of at most {cap:g}, and the variance of these numbers is not known before data"
+            " are read. Ask for counts or totals.",
+            rule="variance_cap",
+        )
+    raise NotAllowed(
+        f"The noise has variance {variance:.4g}; the policy allows {cap:g}. A larger epsilon is needed.",
+        received=variance,
+    )

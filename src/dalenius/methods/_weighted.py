@@ -1,0 +1,84 @@
+"""Plans for tables of survey weights: the weighted counts, and a second, charged table of squared weights.
+
+The design-based variance of a weighted count is confidential too, so it is estimated from a table of its own. Under
+Poisson sampling with inclusion probability 1/w the variance of a cell is sum w (w - 1); both sums are released with noise.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from dalenius.core.law import Joint
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Block, Table
+from dalenius.errors import Unsupported
+from dalenius.measurements.noisy import Noisy
+from dalenius.methods._priced import additive_table, priced, share
+from dalenius.spec.question import Question
+from dalenius.statistics.weighted_count import WeightedCount
+
+# What a policy acknowledges to say that survey weights were fixed without looking at the sample.
+FIXED_WEIGHTS = "fixed_weights"
+SHARE_FOR_VARIANCE = Fraction(1, 10)
+
+
+def plan_weighted(question: Question) -> TablePlan:
+    """Weighted counts with nine tenths of the budget, squared weights with the rest."""
+    if question.margins is not None:
+        raise Unsupported("Margins are planned for unweighted counts; ask for weighted tables one by one.")
+    weight = str(question.weight)
+    bounds = question.domain.variable(weight).bounds
+    measurements = tuple(
+        _measured(question, weight, power, part)
+        for power, part in ((1, 1 - SHARE_FOR_VARIANCE), (2, SHARE_FOR_VARIANCE))
+    )
+    return priced(
+        question,
+        measurements,
+        _assemble,
+        law=Joint("weighted", {"blocks": [m.law.to_dict() for m in measurements]}),
+        mechanism=measurements[0].mechanism.name,
+        strategy="weighted",
+        evidence=measurements[0].evidence,
+        preview={
+            "cells": question.space.size,
+            "std_error": measurements[0].law.std_error,
+            "largest_weight": str(bounds.upper),
+            "squared_weights": True,
+        },
+        warnings=("The weights are fixed by the custodian's declaration.",),
+    )
+
+
+def _measured(question: Question, weight: str, power: int, part: Fraction) -> Noisy:
+    statistic = WeightedCount.of(
+        question.domain,
+        weight,
+        question.space,
+        question.where,
+        power=power,
+        is_fixed=FIXED_WEIGHTS in question.policy.allow.acknowledge,
+    )
+    mechanism = question.choose(statistic.sensitivity(question.neighbours), share(question.budget, part))
+    name = "weighted count" if power == 1 else "squared weights"
+    return Noisy(name, statistic, mechanism, question.domain.variable(weight).bounds.step ** power)
+
+
+def _assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+    weighted, squared = blocks
+    return additive_table(weighted, "weighted count"), additive_table(squared, "squared weights")
+
+
+def design_variance(tables: tuple[Table, ...]) -> Table:
+    """Estimated sampling variance sum w (w - 1) of each weighted count, from the two released tables; never below zero."""
+    weighted, squared = tables
+    estimate = np.maximum(squared.values - weighted.values, 0.0)
+    return replace(
+        weighted,
+        name="design variance",
+        values=estimate,
+        variance=weighted.variance + squared.variance,
+        measure="design variance",
+        is_unbiased=False,
+    )

@@ -1,0 +1,113 @@
+"""Number of records in each cell: one table, a list of margins, a weighted table, or one count at the data."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import Unsupported
+from dalenius.measurements.noisy import Noisy
+from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.methods._range_count import plan_range_count
+from dalenius.methods._ruled_noise import mechanism_for
+from dalenius.methods._weighted import plan_weighted
+from dalenius.methods.margins.plan import plan_margins
+from dalenius.spec.document import Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.count import Count
+
+__all__ = ["CountMethod"]
+
+
+class CountParameters(Part):
+    """Keys of a count."""
+
+    section: ClassVar[str] = "[table] of a count"
+
+    clamp: str | None = None
+
+
+class CountMethod:
+    """Signed, unbiased counts of every declared cell."""
+
+    name: ClassVar[str] = "count"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    Parameters: ClassVar[type[Part]] = CountParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Number of records",
+            preview="Expect each count to be off by at most ± {error} (95 %).",
+            caption="± is the margin of error from privacy noise, 95 %.",
+        ),
+        "de": Words(
+            title="Anzahl der Datensätze",
+            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": {"definition": "pure", "epsilon": 1}},
+        {
+            "table": {"rows": ["sex"], "columns": ["status"], "margins": "all"},
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
+            "table": {"rows": ["sex"], "weight": "weight"},
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
+            "table": {"where": {"age": {"at_least": 18, "at_most": 65}}},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """The plan of the route that the request takes."""
+        if question.scope is not Scope.EVERYWHERE:
+            return plan_range_count(question)
+        if question.weight is not None:
+            return plan_weighted(question)
+        if question.margins is not None or question.strategy is not None:
+            return plan_margins(question)
+        return _table(question)
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "count", dict(parameters)
+
+
+def _table(question: Question) -> TablePlan:
+    statistic = Count(question.query)
+    mechanism = _ruled(question, statistic.sensitivity(question.neighbours))
+    name = " x ".join(axis.name for axis in question.space.axes) or "total"
+    measurement = Noisy(name, statistic, mechanism)
+    return priced(
+        question,
+        (measurement,),
+        shown_as("count"),
+        mechanism=mechanism.name,
+        strategy="table",
+        preview=additive_preview(question, measurement.law),
+        refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
+    )
+
+
+def _ruled(question: Question, sensitivity: Sensitivity) -> Any:
+    """The mechanism that the policy's table rules ask for, or the chosen one."""
+    rules = question.policy.table
+    if not rules.maximum_entropy and rules.truncation is None:
+        return question.choose(sensitivity)
+    mechanism = mechanism_for(
+        rules, sensitivity, question.neighbours.relation, question.definition, question.budget
+    )
+    if question.mechanism not in (None, mechanism.name):
+        raise Unsupported(
+            f"The policy's table rules ask for {mechanism.name!r} noise; the request names {question.mechanism!r}."
+        )
+    return mechanism

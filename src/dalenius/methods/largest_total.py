@@ -1,0 +1,70 @@
+"""Which cell has the largest total of a numeric variable: a selection at the data."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.errors import Unsupported
+from dalenius.measurements.data_dependent_selection import DataDependentSelection
+from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
+from dalenius.methods._order_statistic import order_statistic_written
+from dalenius.spec.document import Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.magnitude_table import MagnitudeTable
+
+__all__ = ["LargestTotalMethod"]
+
+
+class LargestTotalParameters(Part):
+    """A selection has no keys of its own."""
+
+    section: ClassVar[str] = "[table] of a largest total"
+
+
+class LargestTotalMethod:
+    """The cell that is chosen by the exponential mechanism at the sensitivity of the data."""
+
+    name: ClassVar[str] = "largest_total"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    has_error: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = LargestTotalParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Cell with the largest total of {of}",
+            preview="How likely the right cell is depends on the data and is not published.",
+            caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the largest.",
+        ),
+        "de": Words(
+            title="Feld mit der größten Summe von {of}",
+            preview="Wie wahrscheinlich das richtige Feld ist, hängt von den Daten ab und wird nicht veröffentlicht.",
+            caption="Das Feld wurde mit Rauschen ausgewählt, das den Daten folgt; ein Feld mit naher Summe kann das größte sein.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["region"], "measure": "largest_total", "of": "income"},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
+    )
+    written: ClassVar[Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = staticmethod(
+        order_statistic_written("largest_total")
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """One selected cell."""
+        if question.scope is Scope.EVERYWHERE:
+            raise Unsupported("The largest total is served under individual or bootstrap privacy only.")
+        least, epsilon = floor(question), epsilon_alone(question)
+        measurement = DataDependentSelection(
+            name="largest total",
+            statistic=MagnitudeTable.of(question.domain, question.of, question.space, question.where),
+            epsilon=epsilon,
+            neighbours=question.neighbours,
+            floor=least,
+        )
+        return plan_withheld(question, measurement, "selection", Fraction(1))

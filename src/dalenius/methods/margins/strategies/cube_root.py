@@ -1,0 +1,24 @@
+"""Each margin by itself, with shares by the cube root of its size: a baseline for Laplace noise."""
+
+from typing import ClassVar
+
+from dalenius.errors import Unsupported
+from dalenius.linear.shares import root_shares
+from dalenius.methods.margins.measured import measured
+from dalenius.methods.margins.setting import Option, Purse, Setting, without_total
+
+__all__ = ["CubeRootStrategy"]
+
+
+class CubeRootStrategy:
+    """Each margin by itself, with shares by the cube root of its size: a baseline for Laplace noise."""
+
+    name: ClassVar[str] = "cube_root"
+    plainness: ClassVar[int] = 4
+
+    @staticmethod
+    def option(setting: Setting, purse: Purse) -> Option:
+        """Expected error, and how to measure it; a refusal where it does not apply."""
+        if purse.currency != "epsilon":
+            raise Unsupported("The cube root rule is for Laplace noise.")
+        return measured(setting, purse, "cube_root", root_shares(without_total(setting), 1 / 3))

@@ -1,0 +1,21 @@
+"""Each margin by itself, with equal shares: a baseline of the literature."""
+
+from typing import ClassVar
+
+from dalenius.linear.shares import equal_shares
+from dalenius.methods.margins.measured import measured
+from dalenius.methods.margins.setting import Option, Purse, Setting, without_total
+
+__all__ = ["EqualStrategy"]
+
+
+class EqualStrategy:
+    """Each margin by itself, with equal shares: a baseline of the literature."""
+
+    name: ClassVar[str] = "equal"
+    plainness: ClassVar[int] = 3
+
+    @staticmethod
+    def option(setting: Setting, purse: Purse) -> Option:
+        """Expected error, and how to measure it; a refusal where it does not apply."""
+        return measured(setting, purse, "equal", equal_shares(without_total(setting)))

@@ -1,0 +1,24 @@
+"""The full cross alone; every margin is a sum of its cells."""
+
+from typing import ClassVar
+
+from dalenius.core.domain import MOST_CELLS
+from dalenius.errors import Unsupported
+from dalenius.methods.margins.measured import measured
+from dalenius.methods.margins.setting import Option, Purse, Setting
+
+__all__ = ["InteriorStrategy"]
+
+
+class InteriorStrategy:
+    """The full cross alone; every margin is a sum of its cells."""
+
+    name: ClassVar[str] = "interior"
+    plainness: ClassVar[int] = 1
+
+    @staticmethod
+    def option(setting: Setting, purse: Purse) -> Option:
+        """Expected error, and how to measure it; a refusal where it does not apply."""
+        if setting.workload.size(setting.workload.interior) > MOST_CELLS:
+            raise Unsupported("The interior is too large to be measured.")
+        return measured(setting, purse, "interior", {setting.workload.interior: 1.0})

@@ -1,0 +1,41 @@
+"""Optimal Gaussian noise on residual components."""
+
+from typing import ClassVar
+
+from dalenius.errors import Unsupported
+from dalenius.linear.optimal import exact_cost, grid_variances, select
+from dalenius.measurements.residual import Residual
+from dalenius.methods.margins.setting import Option, Purse, Setting
+
+__all__ = ["ResidualStrategy"]
+
+
+class ResidualStrategy:
+    """Optimal Gaussian noise on residual components."""
+
+    name: ClassVar[str] = "residual"
+    plainness: ClassVar[int] = 6
+
+    @staticmethod
+    def option(setting: Setting, purse: Purse) -> Option:
+        """Expected error, and how to measure it; a refusal where it does not apply."""
+        if purse.currency != "rho":
+            raise Unsupported("Residual measurements are priced in rho.")
+        if setting.mechanism not in (None, "discrete_gaussian"):
+            raise Unsupported("Residual measurements use discrete Gaussian noise.")
+        workload, moves = setting.workload, setting.moves()
+        cost = 2 * purse.amount / setting.neighbours.max_rows**2
+        known = frozenset({()} if setting.total is not None else ())
+        chosen = select(workload, float(cost), moves, objective=setting.objective, without=known)
+        grid = grid_variances(workload, chosen, cost, moves)
+        components = {a: float(v) / workload.size(a) ** 2 for a, v in grid.items()}
+        components |= dict.fromkeys(known, 0.0)
+        step = Residual("residuals", setting.axes, setting.where, grid, setting.total is not None)
+        assert exact_cost(workload.shape, grid, moves) <= cost
+        return Option(
+            strategy="residual",
+            mechanism="discrete_gaussian",
+            components=components,
+            score=setting.score(components),
+            build=lambda: ((step,), [{"name": step.name, "kind": "residual"}]),
+        )

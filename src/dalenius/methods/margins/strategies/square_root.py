@@ -1,0 +1,24 @@
+"""Each margin by itself, with shares by the square root of its size: a baseline for Gaussian noise."""
+
+from typing import ClassVar
+
+from dalenius.errors import Unsupported
+from dalenius.linear.shares import root_shares
+from dalenius.methods.margins.measured import measured
+from dalenius.methods.margins.setting import Option, Purse, Setting, without_total
+
+__all__ = ["SquareRootStrategy"]
+
+
+class SquareRootStrategy:
+    """Each margin by itself, with shares by the square root of its size: a baseline for Gaussian noise."""
+
+    name: ClassVar[str] = "square_root"
+    plainness: ClassVar[int] = 4
+
+    @staticmethod
+    def option(setting: Setting, purse: Purse) -> Option:
+        """Expected error, and how to measure it; a refusal where it does not apply."""
+        if purse.currency != "rho":
+            raise Unsupported("The square root rule is for Gaussian noise.")
+        return measured(setting, purse, "square_root", root_shares(without_total(setting), 1 / 2))

@@ -1,0 +1,63 @@
+"""Largest value of a numeric variable, as one number."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from dalenius.core.plan import TablePlan
+from dalenius.methods._order_statistic import (
+    OrderStatisticParameters,
+    order_statistic_written,
+    plan_order_statistic,
+)
+from dalenius.spec.document import Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.extreme import Extreme
+
+__all__ = ["MaximumMethod"]
+
+
+class MaximumMethod:
+    """Largest value of a numeric variable."""
+
+    name: ClassVar[str] = "maximum"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    has_error: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = OrderStatisticParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Largest {of}",
+            preview="How far the largest value is off depends on the data and is not published.",
+            caption="The largest value is shown without a margin of error: the scale of its noise follows the data.",
+        ),
+        "de": Words(
+            title="Größter Wert von {of}",
+            preview="Wie weit der größte Wert abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
+            caption="Der größte Wert steht ohne Fehlermarge: die Größe des Rauschens folgt den Daten.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"measure": "maximum", "of": "income", "method": "cauchy"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "maximum", "of": "income"},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
+    )
+    written: ClassVar[Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = staticmethod(
+        order_statistic_written("maximum")
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """At the smooth sensitivity, or at the data."""
+        return plan_order_statistic(
+            question, "maximum", lambda: _statistic(question), lambda: _statistic(question)
+        )
+
+
+def _statistic(question: Question) -> Extreme:
+    return Extreme.of(question.domain, question.of, where=question.where)

@@ -1,0 +1,147 @@
+"""Mean of a numeric variable in each cell: a centred total and a count, measured side by side and divided.
+
+Each takes half the budget. Neither is biased, their ratio is nearly unbiased, and where the released count is below one
+there is no mean. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
+error in a cell of so many records.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.law import Joint
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import Aggregate
+from dalenius.core.release import Block, Table
+from dalenius.measurements.noisy import Noisy
+from dalenius.methods._priced import additive_table, priced, share
+from dalenius.spec.document import Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.count import Count
+from dalenius.statistics.magnitude_table import MagnitudeTable
+
+__all__ = ["MeanMethod"]
+
+# Records of a typical cell, where no public size says how many.
+TYPICAL = 1000
+
+
+class MeanParameters(Part):
+    """A mean has no keys of its own."""
+
+    section: ClassVar[str] = "[table] of a mean"
+
+
+class MeanMethod:
+    """centre + total about the centre / count."""
+
+    name: ClassVar[str] = "mean"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    has_error: ClassVar[bool] = True
+    Parameters: ClassVar[type[Part]] = MeanParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Mean of {of}",
+            preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
+            " cells by more.",
+            caption="± is the margin of error from privacy noise, 95 %; a mean is missing where the released count is"
+            " below one.",
+        ),
+        "de": Words(
+            title="Mittelwert von {of}",
+            preview="In einem Feld mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error}"
+            " ab (95 %), in kleineren Feldern um mehr.",
+            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %; ein Mittelwert fehlt, wo die veröffentlichte"
+            " Anzahl unter eins liegt.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["region"], "measure": "mean", "of": "income"},
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """A count and a centred total for each cell."""
+        bounds = question.bounds
+        centre = (bounds.low + bounds.high) // 2
+        half = share(question.budget, Fraction(1, 2))
+        counting = Count(question.query)
+        summing = MagnitudeTable(
+            query=replace(question.query, aggregate=Aggregate.TOTAL, value=question.of, centre=centre),
+            low=bounds.low - centre,
+            high=bounds.high - centre,
+        )
+        count = Noisy("count", counting, question.choose(counting.sensitivity(question.neighbours), half))
+        total = Noisy(
+            f"total of {question.of} about the centre",
+            summing,
+            question.choose(summing.sensitivity(question.neighbours), half),
+            bounds.step,
+        )
+        middle, name = float(centre * bounds.step), f"mean of {question.of}"
+
+        def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+            counts = additive_table(blocks[0], "count")
+            return (ratio_about(middle, additive_table(blocks[1], "centred total"), counts, name), counts)
+
+        return priced(
+            question,
+            (count, total),
+            assemble,
+            law=Joint("mean", {"centre": str(centre * bounds.step)}),
+            mechanism=total.mechanism.name,
+            strategy="mean",
+            preview=_preview(question, count, total),
+            warnings=(
+                "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",
+            ),
+            refusal=f"The two halves of a mean do not fit {question.budget.definition!r}; use zero_concentrated.",
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "mean", dict(parameters)
+
+
+def ratio_about(centre: float, totals: Table, counts: Table, name: str) -> Table:
+    """centre + total / count with its first-order variance; NaN where the released count is below one."""
+    enough = counts.values >= 1
+    n = np.where(enough, counts.values, np.nan)
+    mean = totals.values / n
+    variance = (totals.variance + mean**2 * counts.variance) / n**2
+    return Table(
+        name=name,
+        space=totals.space,
+        values=centre + mean,
+        variance=variance,
+        measure="mean",
+        is_unbiased=False,
+    )
+
+
+def _preview(question: Question, count: Noisy, total: Noisy) -> dict[str, Any]:
+    """The error in a cell of typical size, at the largest distance from the centre that a mean can have."""
+    space, bounds = question.space, question.bounds
+    size = question.domain.public_size
+    records = TYPICAL if size is None else max(1, size // space.size)
+    farthest = float(bounds.high - bounds.low) / 2 * float(bounds.step)
+    error = sqrt(total.law.variance + farthest**2 * count.law.variance) / records
+    return {
+        "cells": space.size,
+        "structural_zeros": len(space.structural_zeros),
+        "records": records,
+        "std_error": error,
+        "half_width_95": NormalDist().inv_cdf(0.975) * error,
+        "law": total.law.to_dict(),
+    }

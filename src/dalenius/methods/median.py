@@ -1,0 +1,72 @@
+"""Medians of a numeric variable: one for each cell by exact selection, or one number with noise of its own."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dalenius.core.plan import TablePlan
+from dalenius.methods._quantile import plan_quantile
+from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+
+__all__ = ["MedianMethod"]
+
+
+class MedianParameters(Part):
+    """Keys of a median; with q it is another quantile."""
+
+    section: ClassVar[str] = "[table] of a median"
+
+    q: Exact | None = None
+    method: str | None = None
+    beta: Exact | None = None
+    group: Whole = 1
+
+
+class MedianMethod:
+    """The value that half of the records do not exceed."""
+
+    name: ClassVar[str] = "median"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    has_error: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = MedianParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Median of {of}",
+            preview="How far a median is off depends on the data and is not published.",
+            caption="Medians are selected values: reliable where a cell holds many records, without a margin of error.",
+        ),
+        "de": Words(
+            title="Median von {of}",
+            preview="Wie weit ein Median abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
+            caption="Mediane sind ausgewählte Werte: verlässlich, wo ein Feld viele Datensätze hat, ohne Fehlermarge.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["sex"], "measure": "median", "of": "income"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "median", "of": "income", "method": "lomax"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "median", "of": "income"},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """By selection, by smooth noise, or by noise at the data."""
+        is_older = question.parameter("statistic") is not None
+        return plan_quantile(question, "1/2" if is_older else question.parameter("q", "1/2"))
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """One number with a named method has its older spelling."""
+        if "method" in parameters:
+            return "total", {"statistic": "median", **parameters}
+        return "median", dict(parameters)

@@ -1,0 +1,72 @@
+"""Quantiles of a numeric variable: one for each cell by exact selection, or one number with noise of its own."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dalenius.core.plan import TablePlan
+from dalenius.methods._quantile import plan_quantile
+from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+
+__all__ = ["QuantileMethod"]
+
+
+class QuantileParameters(Part):
+    """Keys of a quantile."""
+
+    section: ClassVar[str] = "[table] of a quantile"
+
+    q: Exact = Fraction(1, 2)
+    method: str | None = None
+    beta: Exact | None = None
+    group: Whole = 1
+
+
+class QuantileMethod:
+    """The value below which a share q of the records lies."""
+
+    name: ClassVar[str] = "quantile"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    has_error: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = QuantileParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Quantile of {of}",
+            preview="How far a quantile is off depends on the data and is not published.",
+            caption="Quantiles are selected values: reliable where a cell holds many records, without a margin of error.",
+        ),
+        "de": Words(
+            title="Quantil von {of}",
+            preview="Wie weit ein Quantil abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
+            caption="Quantile sind ausgewählte Werte: verlässlich, wo ein Feld viele Datensätze hat, ohne Fehlermarge.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["sex"], "measure": "quantile", "of": "income", "q": "9/10"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "quantile", "of": "income", "q": "1/4", "method": "cauchy"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "quantile", "of": "income", "q": "3/4"},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """By selection, by smooth noise, or by noise at the data."""
+        return plan_quantile(question, question.parameter("q", "1/2"))
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """One number with a named method has its older spelling; a table is a median with another q."""
+        if "method" in parameters:
+            return "total", {"statistic": "quantile", **parameters}
+        return "median", {"q": "1/2", **parameters}

@@ -1,0 +1,88 @@
+"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.measurements.noisy import Noisy
+from dalenius.methods._bootstrap_total import plan_bootstrap_total
+from dalenius.methods._learned_bounds import plan_learned_bounds
+from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.spec.document import Exact, Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.magnitude_table import MagnitudeTable
+
+__all__ = ["TotalMethod"]
+
+
+class TotalParameters(Part):
+    """Keys of a total."""
+
+    section: ClassVar[str] = "[table] of a total"
+
+    learn_bounds: Exact | None = None
+    option: str | None = None
+    membership: str | None = None
+    declared: str | tuple[str, ...] = ()
+
+
+class TotalMethod:
+    """The clamped sum in declared steps plus noise: unbiased for the total of clamped values."""
+
+    name: ClassVar[str] = "total"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    has_error: ClassVar[bool] = True
+    Parameters: ClassVar[type[Part]] = TotalParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Total of {of}",
+            preview="Expect each total to be off by at most ± {error} (95 %).",
+            caption="± is the margin of error from privacy noise, 95 %.",
+        ),
+        "de": Words(
+            title="Summe von {of}",
+            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["sex"], "measure": "total", "of": "income"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"rows": ["sex"], "measure": "total", "of": "income", "learn_bounds": "1/5"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"rows": ["sex"], "measure": "total", "of": "income"},
+            "privacy": {"definition": "bootstrap", "epsilon": 1},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """One noisy total for each cell."""
+        if question.scope is not Scope.EVERYWHERE:
+            return plan_bootstrap_total(question)
+        if question.parameter("learn_bounds") is not None:
+            return plan_learned_bounds(question)
+        statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
+        mechanism = question.choose(statistic.sensitivity(question.neighbours))
+        measurement = Noisy(f"total of {question.of}", statistic, mechanism, question.bounds.step)
+        return priced(
+            question,
+            (measurement,),
+            shown_as("total"),
+            mechanism=mechanism.name,
+            strategy="table",
+            preview=additive_preview(question, measurement.law),
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "total", dict(parameters)

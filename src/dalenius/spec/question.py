@@ -1,0 +1,141 @@
+"""What a method is asked with, and a record of which keys of the request took part in its plan.
+
+A key that a request names and a plan does not use would be a lie. Reading a key marks it; the planner compares what was
+read with what was written, and refuses what nothing read. There is no way to read all keys at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dalenius.core.budget import Budget
+from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.domain import Bounds, CellSpace, Domain
+from dalenius.core.neighbours import Neighbours, Scope
+from dalenius.core.query import Filter, TableQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import Unsupported
+from dalenius.spec.canonical import Canonical
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+
+Chooser = Callable[[str | None, Sensitivity, Budget], Mechanism]
+Margins = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Question:
+    """A request against a domain and a policy, as a method reads it: key by key, each reading noted."""
+
+    domain: Domain
+    policy: PolicyDocument
+    budget: Budget
+    definition: Definition
+    neighbours: Neighbours
+    chooser: Chooser
+    request: RequestDocument = field(repr=False)
+    form: Canonical = field(repr=False)
+    _read: set[str] = field(default_factory=set, repr=False)
+
+    def _take(self, key: str, value: Any) -> Any:
+        self._read.add(key)
+        return value
+
+    @property
+    def space(self) -> CellSpace:
+        """The cells asked for, in canonical order."""
+        space: CellSpace = self._take("rows", self.form.space)
+        return space
+
+    @property
+    def where(self) -> tuple[Filter, ...]:
+        """The conditions."""
+        where: tuple[Filter, ...] = self._take("where", self.form.filters)
+        return where
+
+    @property
+    def query(self) -> TableQuery:
+        """The cells under the conditions."""
+        return TableQuery(space=self.space, where=self.where)
+
+    @property
+    def of(self) -> str:
+        """The numeric variable."""
+        of = self._take("of", self.request.table.of)
+        if of is None:
+            raise Unsupported(f'measure = {self.method!r} needs of = "variable" in [table].')
+        return str(of)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The declared bounds of the numeric variable."""
+        return self.domain.variable(self.of).bounds
+
+    @property
+    def weight(self) -> str | None:
+        """The variable by which rows count."""
+        weight: str | None = self._take("weight", self.request.table.weight)
+        return weight
+
+    @property
+    def margins(self) -> Margins | None:
+        """Names of the axes of each margin asked for; None for the table alone."""
+        margins: Margins | None = self._take("margins", self.request.margins(self.domain))
+        return margins
+
+    @property
+    def weights(self) -> list[float]:
+        """Importance of each listed margin."""
+        weights: list[float] = self._take("weights", [float(w) for w in self.request.table.weights])
+        return weights
+
+    @property
+    def objective(self) -> str:
+        """What is made small over a list of margins."""
+        return str(self._take("objective", self.request.table.objective))
+
+    @property
+    def mechanism(self) -> str | None:
+        """The mechanism that the request names."""
+        mechanism: str | None = self._take("mechanism", self.request.privacy.mechanism)
+        return mechanism
+
+    @property
+    def strategy(self) -> str | None:
+        """The strategy that the request names."""
+        strategy: str | None = self._take("strategy", self.request.privacy.strategy)
+        return strategy
+
+    def parameter(self, name: str, default: object = None) -> Any:
+        """One of the method's own keys."""
+        return self._take(name, self.request.privacy.options.get(name, default))
+
+    @property
+    def method(self) -> str:
+        """Name of the method asked for."""
+        return self.request.method
+
+    @property
+    def scope(self) -> Scope:
+        """Where the promise is made."""
+        return self.neighbours.scope
+
+    def choose(self, sensitivity: Sensitivity, budget: Budget | None = None) -> Mechanism:
+        """The named mechanism, or the one with the least variance, calibrated to (a part of) the budget."""
+        return self.chooser(self.mechanism, sensitivity, budget or self.budget)
+
+    def unread(self) -> list[str]:
+        """Keys that the request names and no plan read."""
+        table, privacy = self.request.table, self.request.privacy
+        written = {
+            "rows": bool(table.items),
+            "where": bool(table.where),
+            "of": table.of is not None,
+            "weight": table.weight is not None,
+            "margins": table.margins != "none",
+            "weights": bool(table.weights),
+            "objective": table.objective != "sum",
+            "mechanism": privacy.mechanism is not None,
+            "strategy": privacy.strategy is not None,
+        } | dict.fromkeys((key for key in privacy.options if key != "statistic"), True)
+        return [name for name, is_written in written.items() if is_written and name not in self._read]
