@@ -14,12 +14,12 @@ import numpy as np
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, Domain, Variable
-from dalenius.core.margins import all_margins
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Table
 from dalenius.curator.strategies import plan_margins
+from dalenius.linear.margins import all_margins
 
 CENSUS = (11, 2, 21, 5, 12, 9, 5)
 LETTERS = "abcdefghij"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalenius.core.law import IntegerLaw
 from dalenius.core.randomness import SystemRandomness
-from dalenius.core.sampling import sample, sampler_of
+from dalenius.exact.sampling import sample, sampler_of
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.core.ideal_rounding import discrete_laplace, rounded
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.order_statistics import rational_base
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.sealed import Sealed
-from dalenius.core.smooth_noise import Cauchy, Lomax
+from dalenius.exact.ideal_rounding import discrete_laplace, rounded
+from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.smooth_noise import Cauchy, Lomax
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.statistics.quantile import Quantile
 

@@ -114,8 +114,8 @@ def _protected(path: str, names: list[str]) -> Callable[[], object]:
     from dalenius.core.neighbours import Neighbours
     from dalenius.core.query import TableQuery
     from dalenius.core.randomness import SystemRandomness
-    from dalenius.core.sampling import sample
     from dalenius.engines.duckdb import DuckDBSource
+    from dalenius.exact.sampling import sample
     from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
     assert pyarrow.__version__

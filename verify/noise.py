@@ -13,8 +13,8 @@ from dalenius.core import registry
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import SystemRandomness
-from dalenius.core.sampling import sample
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.exact.sampling import sample
 
 _RATES = [Fraction(1, 20), Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(3)]
 _EPSILONS = [Fraction(k, 4) for k in range(13)]

@@ -12,12 +12,12 @@ import numpy as np
 
 from dalenius.audit import sensitivity as brute
 from dalenius.audit.attacks.clamp import ClampAttack, expected_queries
-from dalenius.core.ideal_rounding import discrete_laplace
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.order_statistics import rational_base
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import SystemRandomness
-from dalenius.core.smooth_noise import Cauchy, Lomax, Polynomial, StudentT
+from dalenius.exact.ideal_rounding import discrete_laplace
+from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.smooth_noise import Cauchy, Lomax, Polynomial, StudentT
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile

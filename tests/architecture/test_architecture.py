@@ -47,8 +47,8 @@ def test_randomness_of_released_values_has_one_home(path: Path) -> None:
     if path.relative_to(ROOT) != Path("core/randomness.py") and not free:
         for banned in ("random", "secrets", "numpy.random"):
             assert banned not in names, f"{path} reaches for {banned}"
-    # core/joint.py re-simulates published measurements for inference, with a generator that it is given.
-    if not free and path.relative_to(ROOT) != Path("core/joint.py"):
+    # linear/joint.py re-simulates published measurements for inference, with a generator that it is given.
+    if not free and path.relative_to(ROOT) != Path("linear/joint.py"):
         assert "np.random" not in path.read_text()
 
 

@@ -11,9 +11,9 @@ from dalenius.audit.attacks.differencing import differencing
 from dalenius.audit.attacks.dinur_nissim import dinur_nissim
 from dalenius.audit.attacks.floating_point import floating_point, textbook_laplace
 from dalenius.audit.attacks.tracker import MinimumSize, tracker
-from dalenius.core.keyed import keyed_noise
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sampling import sample
+from dalenius.exact.keyed import keyed_noise
+from dalenius.exact.sampling import sample
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 

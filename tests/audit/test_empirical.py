@@ -7,8 +7,8 @@ import pytest
 
 from dalenius.audit.empirical import clopper_pearson, one_run, one_run_p_value, two_sample
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sampling import sample
 from dalenius.errors import ParameterError
+from dalenius.exact.sampling import sample
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace

@@ -19,9 +19,9 @@ from dalenius.core.calibrate import calibrate
 from dalenius.core.law import Additive, law_from_dict
 from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sampling import sample
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import RequestError, TooLarge
+from dalenius.exact.sampling import sample
 
 F = Fraction
 NAMES = registry.names("mechanisms")

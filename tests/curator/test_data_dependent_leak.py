@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dalenius.core.neighbours import Scope
-from dalenius.core.tabulation import rows
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
+from dalenius.linear.tabulation import rows
 from dalenius.publish.to_json import to_json
 
 DATASET = """

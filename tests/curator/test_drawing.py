@@ -3,9 +3,9 @@
 from fractions import Fraction
 from pathlib import Path
 
-from dalenius.core.perturbation import kernel_of
 from dalenius.curator.drawing import draw_kernel, draw_risk_utility
 from dalenius.curator.utility import risk_utility
+from dalenius.exact.perturbation import kernel_of
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 
 

@@ -9,13 +9,13 @@ import pytest
 from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.smooth_noise import Cauchy
 from dalenius.curator import gate
 from dalenius.curator.order_statistics import asks_for_order_statistic, default_beta, plan_order_statistic
 from dalenius.definitions.pure import Pure
 from dalenius.definitions.zero_concentrated import ZeroConcentrated
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.exact.smooth_noise import Cauchy
 from dalenius.spec.request import RequestDocument
 
 F = Fraction

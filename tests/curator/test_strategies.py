@@ -6,11 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dalenius.core import joint, registry
+from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Hierarchy, Variable
 from dalenius.core.law import Joint
-from dalenius.core.margins import all_margins
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter, TableQuery
@@ -19,6 +18,8 @@ from dalenius.core.release import Table
 from dalenius.core.sealed import Sealed
 from dalenius.curator.strategies import plan_margins, public_total
 from dalenius.errors import TooLarge, UnknownName, Unsupported
+from dalenius.linear import joint
+from dalenius.linear.margins import all_margins
 
 LETTERS = "abcdefghij"
 CENSUS = (11, 2, 21, 5, 12, 9, 5)

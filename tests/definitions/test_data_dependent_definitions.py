@@ -5,10 +5,10 @@ from math import exp
 
 import pytest
 
-from dalenius.core import data_dependent
 from dalenius.core.budget import Budget
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.profile import PrivacyProfile
+from dalenius.definitions import _data_dependent as data_dependent
 from dalenius.definitions.bootstrap import Bootstrap
 from dalenius.definitions.individual import Individual
 from dalenius.definitions.probabilistic import Probabilistic

@@ -52,7 +52,7 @@ def test_release_needs_registration(office: Path) -> None:
 def test_values_are_exact_plus_the_recorded_noise(office: Path) -> None:
     """The release is the exact table plus the sampler's own draws: nothing else touches a value."""
     from dalenius.core.law import Additive
-    from dalenius.core.sampling import sample
+    from dalenius.exact.sampling import sample
 
     with registered(office, rng=RecordedRandomness(7)) as curator:
         release = curator.release(office / "request.toml")

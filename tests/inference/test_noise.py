@@ -7,8 +7,8 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.core.law import Additive
-from dalenius.core.perturbation import max_entropy_kernel
 from dalenius.errors import ParameterError
+from dalenius.exact.perturbation import max_entropy_kernel
 from dalenius.inference.channel import Kernelled, Shifted
 from dalenius.inference.compound_channel import Repeated
 from dalenius.inference.noise import Noise, _convolve

@@ -9,17 +9,17 @@ import pytest
 from dalenius.audit import sensitivity as brute
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
-from dalenius.core.exact import exp_upper
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.quantile_selection import probabilities, score_change, score_weights
 from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.rationals import exp_upper
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.curator.learned_bounds import plan_learned_bounds
 from dalenius.definitions.pure import Pure
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.quantile_selection import probabilities, score_change, score_weights
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.learned_bounds import LearnedBounds, cell_queries
 from dalenius.measurements.noisy_values import NoisyValues

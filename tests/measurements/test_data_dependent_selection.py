@@ -8,12 +8,12 @@ import pytest
 
 from dalenius.audit import sensitivity as brute
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.ideal_rounding import LazyUniform, exponential
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
+from dalenius.exact.ideal_rounding import LazyUniform, exponential
 from dalenius.measurements.data_dependent_selection import DataDependentSelection, noisy_argmax
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.statistics.magnitude_table import MagnitudeTable

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dalenius.audit import sensitivity as brute
-from dalenius.core.exact import exp_lower, exp_upper
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.quantile_selection import probabilities, score_change, score_weights
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.rationals import exp_lower, exp_upper
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
+from dalenius.exact.quantile_selection import probabilities, score_change, score_weights
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 
 LOW, HIGH = 0, 5

@@ -10,13 +10,13 @@ import pytest
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Level
-from dalenius.core.keyed import KeyedRandomness, keyed_noise
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Filter, TableQuery
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged, ParameterError
+from dalenius.exact.keyed import KeyedRandomness, keyed_noise
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.testing.toy import toy_domain
@@ -39,7 +39,7 @@ def test_noise_is_the_same_at_every_call_and_for_every_part() -> None:
 def test_another_process_draws_the_same() -> None:
     code = (
         "from fractions import Fraction; import numpy as np\n"
-        "from dalenius.core.keyed import keyed_noise\n"
+        "from dalenius.exact.keyed import keyed_noise\n"
         "from dalenius.mechanisms.discrete_laplace import DiscreteLaplace\n"
         "print(keyed_noise(DiscreteLaplace(Fraction(1)), np.arange(20), bytes(range(32)), {'list': 'a'}).tolist())"
     )

@@ -6,7 +6,6 @@ from math import exp
 import numpy as np
 import pytest
 
-from dalenius.core import perturbation
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import TableQuery
@@ -15,6 +14,7 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, NotAllowed
+from dalenius.exact import perturbation
 from dalenius.measurements.perturbation_table import PerturbationTable
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace

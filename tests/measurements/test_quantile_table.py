@@ -9,12 +9,12 @@ import pytest
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.quantile_selection import probabilities, score_weights
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import TooLarge
+from dalenius.exact.quantile_selection import probabilities, score_weights
 from dalenius.measurements.quantile_table import QuantileTable
 
 ROWS = [(cell, value) for cell in range(2) for value in range(3)]

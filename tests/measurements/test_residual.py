@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dalenius.core.domain import Axis
-from dalenius.core.joint import residual_components
 from dalenius.core.law import Joint
-from dalenius.core.margins import Workload, reconstruct
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.optimal import grid_variances, select, shift_length
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
+from dalenius.linear.joint import residual_components
+from dalenius.linear.margins import Workload, reconstruct
+from dalenius.linear.optimal import grid_variances, select, shift_length
 from dalenius.measurements.residual import Residual, _differences
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 

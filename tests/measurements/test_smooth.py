@@ -8,20 +8,20 @@ import pytest
 from scipy import stats
 
 from dalenius.audit import sensitivity as brute
-from dalenius.core.ideal_rounding import rounded
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.order_statistics import rational_base
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
-from dalenius.core.smooth_noise import (
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import rounded
+from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.smooth_noise import (
     Cauchy,
     LaplaceLogNormal,
     Lomax,
     Polynomial,
     StudentT,
 )
-from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.smooth import Smooth
 from dalenius.reproduce.idp import paper_quantile
 from dalenius.statistics.extreme import Extreme
@@ -33,7 +33,7 @@ Z = np.concatenate([-np.geomspace(1e-4, 1e6, 4000)[::-1], [0.0], np.geomspace(1e
 
 
 def worst_loss(log_density, alpha: float, beta: float) -> float:
-    """Supremum of both conditions of `core.smooth_noise` on a grid of z, s and b."""
+    """Supremum of both conditions of `exact.smooth_noise` on a grid of z, s and b."""
 
     def g(z):
         return -log_density(z)

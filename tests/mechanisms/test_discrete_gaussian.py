@@ -8,15 +8,15 @@ import pytest
 from dalenius.audit.exact import hockey_stick
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
-from dalenius.core.gaussian import RejectionSampler
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sampling import TableSampler, sample
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.definitions.approximate import Approximate
 from dalenius.definitions.zero_concentrated import ZeroConcentrated
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.gaussian import RejectionSampler
+from dalenius.exact.sampling import TableSampler, sample
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 F = Fraction
@@ -106,7 +106,7 @@ def test_rejection_equals_table():
 
 def test_rejection_decides_exactly():
     """The word next to the exact probability is refined, and falls on the side its further bits say."""
-    from dalenius.core.exact import exp_enclosure
+    from dalenius.core.rationals import exp_enclosure
 
     class Fixed:
         is_tainted = True
@@ -128,7 +128,7 @@ def test_rejection_decides_exactly():
 
 @pytest.mark.parametrize("s2", [F(40_000), F(3 * 10**6), F(10**15)])
 def test_the_chord_is_within_its_error(s2):
-    from dalenius.core.exact import exp_enclosure
+    from dalenius.core.rationals import exp_enclosure
 
     sampler = RejectionSampler(s2)
     width = sampler._proposal.width

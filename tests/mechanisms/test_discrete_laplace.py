@@ -11,9 +11,9 @@ from dalenius.core.budget import Budget
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sampling import sample
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.sampling import sample
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 F = Fraction

@@ -10,10 +10,10 @@ from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sampling import sample
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.definitions.approximate import Approximate
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.sampling import sample
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 
 F = Fraction

@@ -11,8 +11,8 @@ import pytest
 from tests.redteam.conftest import VARIABLES, Open, ask
 
 from dalenius import Curator
-from dalenius.core.exact import rational
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import rational
 from dalenius.errors import AfterCharge, DaleniusError, DataChanged, NotAllowed
 from dalenius.ledger import Ledger
 from dalenius.ledger.administer import Grant

@@ -13,11 +13,11 @@ import pytest
 from tests.redteam.conftest import Open, ask
 
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.optimal import exact_cost, patterns
-from dalenius.core.order_statistics import rational_base
 from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.curator.lists import answer_from_list
+from dalenius.exact.order_statistics import rational_base
+from dalenius.linear.optimal import exact_cost, patterns
+from dalenius.lists.tables import answer_from_list
 from dalenius.mechanisms.custom_utility import CustomUtility
 from dalenius.mechanisms.max_entropy import MaxEntropy
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace

@@ -9,9 +9,9 @@ import pytest
 
 from dalenius.audit import sensitivity as brute
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.order_statistics import prepare, rational_base, smooth_replace, weights
 from dalenius.core.query import ValuesQuery
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.order_statistics import prepare, rational_base, smooth_replace, weights
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile

@@ -8,8 +8,8 @@ it does not exceed the upper bound by more than the width.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from dalenius.core.exact import exp_enclosure, log_lower, log_upper
 from dalenius.core.law import IntegerLaw, Kernel
+from dalenius.core.rationals import exp_enclosure, log_lower, log_upper
 from dalenius.errors import TooLarge
 
 Bounds = tuple[Fraction, Fraction]

@@ -196,8 +196,8 @@ def grant(
 ) -> None:
     """Add to a population's budget. It can never be taken back."""
     from dalenius.core.budget import UNIT
-    from dalenius.core.exact import rational
     from dalenius.core.neighbours import Relation
+    from dalenius.core.rationals import rational
     from dalenius.errors import ParameterError, UnknownName
 
     if not population.strip():
@@ -234,7 +234,7 @@ def quota(
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
-    from dalenius.core.exact import plain
+    from dalenius.core.rationals import plain
 
     account = book.account(population)
     content: dict[str, Any] = {

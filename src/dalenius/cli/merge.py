@@ -27,7 +27,7 @@ def merge(
     import json
 
     from dalenius.cli.output import emit
-    from dalenius.core.merging import merged_axis, merged_groups, released_counts
+    from dalenius.lists.merging import merged_axis, merged_groups, released_counts
     from dalenius.publish.to_json import load_release
     from dalenius.spec import load
 

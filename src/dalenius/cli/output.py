@@ -116,7 +116,7 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
 
     from dalenius.cli.terminal import styled
     from dalenius.core.estimate import level
-    from dalenius.core.tabulation import rows
+    from dalenius.linear.tabulation import rows
 
     width = len(table.space.axes)
     title = " x ".join(axis.name for axis in table.space.axes) or "total"

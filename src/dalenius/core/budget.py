@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.core.exact import plain, rational
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, Unsupported
 
 UNIT = Fraction(1, 10**12)

@@ -10,8 +10,8 @@ from typing import Any
 
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Mechanism
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import plain
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 

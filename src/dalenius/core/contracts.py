@@ -56,7 +56,7 @@ class Mechanism(IntegerLaw, Protocol):
 
     A mechanism whose other parameters depend on the sensitivity (a truncation, for example) may also state
     `tailored(size, budget, sensitivity)`, which calibration then uses in place of `family`. One too wide for a table
-    states `exact_sampler()`; one with closed forms for its loss states the hooks that `core/loss.py` names.
+    states `exact_sampler()`; one with closed forms for its loss states the hooks that `exact/loss.py` names.
     """
 
     evidence: ClassVar[Evidence]

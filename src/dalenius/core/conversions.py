@@ -9,8 +9,8 @@ from functools import lru_cache
 from math import exp, expm1, log
 
 from dalenius.core.budget import Cost
-from dalenius.core.exact import exp_enclosure, exp_lower, exp_upper, log_upper, round_up
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import exp_enclosure, exp_lower, exp_upper, log_upper, round_up
 from dalenius.errors import Unsupported
 
 _GRID = 10**15

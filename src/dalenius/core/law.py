@@ -14,7 +14,6 @@ from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 
-from dalenius.core.exact import plain
 from dalenius.core.integer_law import (
     ClosedForm,
     FloatArray,
@@ -24,6 +23,7 @@ from dalenius.core.integer_law import (
     WeightTable,
     tails_of,
 )
+from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError
 
 __all__ = [

@@ -152,20 +152,20 @@ class Release:
 
     def interval(self, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Ends of each cell's interval for the population value (privacy noise only), in the table's shape."""
-        from dalenius.core import tabulation
+        from dalenius.linear import tabulation
 
         lower, upper = tabulation.bounds(self, self.table, confidence)
         return lower.reshape(self.table.shape), upper.reshape(self.table.shape)
 
     def margin(self, *names: str) -> Table:
         """The table over some of the axes, as published or as the sum of the finest table."""
-        from dalenius.core import tabulation
+        from dalenius.linear import tabulation
 
         return tabulation.margin(self, *names)
 
     def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> Any:
         """A pandas data frame, one row per cell (needs the extra `formats`)."""
-        from dalenius.core import tabulation
+        from dalenius.linear import tabulation
 
         try:
             import pandas as pd

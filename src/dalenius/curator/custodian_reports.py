@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.accuracy import expected_error, gain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.core.order_statistics import prepare
+from dalenius.exact.accuracy import expected_error, gain
+from dalenius.exact.order_statistics import prepare
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.measurements.local_laplace import LocalStatistic
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership

@@ -20,7 +20,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.core import data_dependent as shared
 from dalenius.core import registry
 from dalenius.core.contracts import Definition
 from dalenius.core.domain import Domain
@@ -30,6 +29,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.curator.data_dependent_task import Task
+from dalenius.definitions import _data_dependent as shared
 from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, Unsupported
 from dalenius.spec.canonical import canonical
 from dalenius.spec.policy import PolicyDocument

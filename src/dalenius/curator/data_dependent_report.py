@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.coding import DROPPED_NUMBER
 from dalenius.core.contracts import Source
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Scope
 from dalenius.core.query import Filter, TableQuery, ValuesQuery
-from dalenius.core.tally import axis_positions, passes
 from dalenius.curator.custodian_reports import (
     checklist,
     compare_options,
@@ -23,9 +21,11 @@ from dalenius.curator.custodian_reports import (
     true_delta,
 )
 from dalenius.curator.data_dependent import DataDependentPlan
+from dalenius.engines._tally import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.local_laplace import LocalLaplace
+from dalenius.spec.coding import DROPPED_NUMBER
 
 
 def inspect_plan(plan: DataDependentPlan, source: Source, record: int | None = None) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeVar
 
-from dalenius.core import data_dependent as shared
 from dalenius.core.contracts import Measurement
 from dalenius.core.conversions import rho_to_delta
 from dalenius.core.domain import Bounds, Domain
-from dalenius.core.exact import rational
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.query import TableQuery
+from dalenius.core.rationals import rational
+from dalenius.definitions import _data_dependent as shared
 from dalenius.errors import NotAllowed, ParameterError, UnknownName, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.measurements.data_dependent_selection import DataDependentSelection

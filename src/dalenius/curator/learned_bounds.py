@@ -14,10 +14,10 @@ import numpy as np
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Domain
-from dalenius.core.exact import rational
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
+from dalenius.core.rationals import rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.clipped_totals import ClippedTotals

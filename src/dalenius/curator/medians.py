@@ -8,9 +8,9 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition
 from dalenius.core.domain import Domain
-from dalenius.core.exact import plain, rational
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
+from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.learned_bounds import cell_queries

@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core import joint, registry
+from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain
 from dalenius.core.law import FloatArray, Joint
-from dalenius.core.nested import MOST_DENSE_CELLS, View, view_shape
 from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.curator.options import Purse, Request, purses
 from dalenius.errors import TooLarge, UnknownName, Unsupported
+from dalenius.linear import joint
+from dalenius.linear.nested import MOST_DENSE_CELLS, View, view_shape
 from dalenius.measurements.noisy import Noisy
 from dalenius.statistics.count import Count
 

@@ -12,13 +12,13 @@ from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Measurement, Mechanism
 from dalenius.core.domain import MOST_CELLS, Axis, CellSpace, Domain
 from dalenius.core.law import Joint
-from dalenius.core.margins import Margin, Workload
 from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.optimal import Pattern, exact_cost, grid_variances, patterns, select
 from dalenius.core.query import Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.core.shares import GaussianNoise, LaplaceNoise, Noise, equal_shares, optimise, root_shares
 from dalenius.errors import Unsupported
+from dalenius.linear.margins import Margin, Workload
+from dalenius.linear.optimal import Pattern, exact_cost, grid_variances, patterns, select
+from dalenius.linear.shares import GaussianNoise, LaplaceNoise, Noise, equal_shares, optimise, root_shares
 from dalenius.measurements.fourier import Fourier, coefficient_shift
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.residual import Residual

@@ -13,12 +13,12 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Domain
-from dalenius.core.exact import exp_lower, log_lower, rational
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter, ValuesQuery
+from dalenius.core.rationals import exp_lower, log_lower, rational
 from dalenius.core.release import Block, Table
-from dalenius.core.smooth_noise import Cauchy, Lomax
 from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.exact.smooth_noise import Cauchy, Lomax
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.smooth import Smooth, SmoothStatistic
 from dalenius.spec.request import RequestDocument

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core import joint
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
-from dalenius.core.margins import Workload, sum_out
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.query import Filter
@@ -26,6 +24,8 @@ from dalenius.curator import nested_strategies, options
 from dalenius.curator.options import Option, Request, Setting
 from dalenius.curator.properties import propose_merging
 from dalenius.errors import DaleniusError, UnknownName, Unsupported
+from dalenius.linear import joint
+from dalenius.linear.margins import Workload, sum_out
 
 STRATEGIES = ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier")
 OBJECTIVES = ("weighted", "maximum")

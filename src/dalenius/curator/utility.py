@@ -140,7 +140,7 @@ def epsilon_for(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) <= half_width else (middle, high)
-    from dalenius.core.exact import plain
+    from dalenius.core.rationals import plain
 
     found: dict[str, Any] = {
         currency: plain(Fraction(high, _GRID)),

@@ -19,15 +19,15 @@ from itertools import product
 from typing import ClassVar
 
 from dalenius.core import conversions
-from dalenius.core.additive import product_losses
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
-from dalenius.core.loss import LossDistribution, of_statement
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.exact.additive import product_losses
+from dalenius.exact.loss import LossDistribution, of_statement
 
 __all__ = ["Approximate"]
 

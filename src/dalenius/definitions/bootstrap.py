@@ -14,10 +14,10 @@ References
 
 from typing import ClassVar
 
-from dalenius.core import data_dependent
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
+from dalenius.definitions import _data_dependent as data_dependent
 
 __all__ = ["Bootstrap"]
 

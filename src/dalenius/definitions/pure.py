@@ -17,9 +17,9 @@ from typing import ClassVar
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, Unsupported
 
 __all__ = ["Pure"]

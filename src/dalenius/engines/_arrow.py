@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.coding import canonical_text
-from dalenius.core.columns import Column, Factored, IntegerMap, code_distinct, code_floats, code_integers
 from dalenius.core.domain import Variable
 from dalenius.core.law import IntArray
+from dalenius.engines._columns import Column, Factored, IntegerMap, code_distinct, code_floats, code_integers
 from dalenius.errors import RequestError
+from dalenius.spec.coding import canonical_text
 
 
 def code_array(variable: Variable, array: Any) -> Column:

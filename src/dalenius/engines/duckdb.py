@@ -17,14 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalenius.core.coding import DROPPED_NUMBER, Note, reader
-from dalenius.core.columns import Column, expanded
-from dalenius.core.contribution import kept_rows
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
-from dalenius.core.tally import Tally, passes, used_variables
 from dalenius.engines._arrow import (
     as_numpy,
     code_array,
@@ -34,9 +30,13 @@ from dalenius.engines._arrow import (
     nulls,
     owners,
 )
+from dalenius.engines._columns import Column, expanded
+from dalenius.engines._contribution import kept_rows
 from dalenius.engines._declared import check_columns
 from dalenius.engines._relation import attach, name_of, text
+from dalenius.engines._tally import Tally, passes, used_variables
 from dalenius.errors import DocumentError, InternalError
+from dalenius.spec.coding import DROPPED_NUMBER, Note, reader
 
 if TYPE_CHECKING:
     from dalenius.spec.dataset import DatasetDocument

@@ -1,6 +1,6 @@
 """Microdata in memory: the plain reference that every other engine must equal.
 
-Rows are read one by one with the scalar readers of `core.coding`, and every aggregate is a Python integer. Use it
+Rows are read one by one with the scalar readers of `spec.coding`, and every aggregate is a Python integer. Use it
 for small data and for tests; `duckdb` takes the same data frames and is fast.
 """
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.coding import Note, canonical_text, is_dropped, reader
-from dalenius.core.contribution import kept
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
-from dalenius.core.tally import LIMIT, empty_cell, largest_contribution
+from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
+from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
+from dalenius.spec.coding import Note, canonical_text, is_dropped, reader
 
 __all__ = ["MemorySource"]
 

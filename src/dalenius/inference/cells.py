@@ -13,7 +13,6 @@ import numpy as np
 from dalenius.core.estimate import Kind
 from dalenius.core.law import Additive, FloatArray, IntArray, Kernel, Withheld
 from dalenius.core.release import Block, Release
-from dalenius.core.tabulation import ADDITIVE
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.channel import Kernelled, Shifted
@@ -24,6 +23,7 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
+from dalenius.linear.tabulation import ADDITIVE
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000

@@ -16,12 +16,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core import joint
 from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
 from dalenius.inference import simulation
+from dalenius.linear import joint
 
 MOST_CELLS = 1500
 _MOST_INTERIOR = 4_000_000

@@ -11,8 +11,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dalenius.core.law import Additive, FloatArray, IntArray
-from dalenius.core.loss import is_symmetric
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.loss import is_symmetric
 
 OUTER_MASS = 1e-15
 _WIDEST = 4_000_000

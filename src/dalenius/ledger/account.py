@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dalenius.core.budget import UNIT, Cost
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import plain
 from dalenius.ledger.charge import DATA_DEPENDENT, Charge, Units
 
 TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"

@@ -22,8 +22,8 @@ from typing import Any
 
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import discrete_laplace_to_rho, laplace_to_rho, pure_to_rho
-from dalenius.core.exact import float_lower, float_upper, rational, round_up, sqrt_upper
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import float_lower, float_upper, rational, round_up, sqrt_upper
 from dalenius.errors import ParameterError, Unsupported
 
 _MARGIN = Fraction(1, 10**9)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dalenius.core.exact import rational
+from dalenius.core.rationals import rational
 from dalenius.core.release import Status
 from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
 from dalenius.ledger import schema

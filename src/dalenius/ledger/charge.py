@@ -6,8 +6,8 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.budget import UNIT, Cost, units_up
-from dalenius.core.exact import plain
 from dalenius.core.neighbours import Relation, Scope
+from dalenius.core.rationals import plain
 from dalenius.errors import NotAllowed, ParameterError
 
 MASTER = "master"

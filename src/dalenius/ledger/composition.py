@@ -13,9 +13,9 @@ from functools import reduce
 
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_of_group, rho_of_group, to_replace
-from dalenius.core.loss import LossDistribution, of_statement
 from dalenius.core.neighbours import Relation
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.loss import LossDistribution, of_statement
 
 _STEP = Fraction(1, 10**9)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dalenius.core.budget import units_down
-from dalenius.core.exact import plain, rational
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import plain, rational
 from dalenius.errors import InternalError, LedgerMismatch, ParameterError
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Grant, Limit, Note, OpenAccount, Register, SetStatus

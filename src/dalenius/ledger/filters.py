@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import rho_to_epsilon
-from dalenius.core.exact import log_upper, plain, sqrt_upper
+from dalenius.core.rationals import log_upper, plain, sqrt_upper
 from dalenius.errors import BudgetExhausted, ParameterError, Unsupported
 
 

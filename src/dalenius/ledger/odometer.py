@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import Any
 
 from dalenius.core.conversions import rho_to_delta, rho_to_epsilon
-from dalenius.core.exact import exp_lower, exp_upper, float_upper, log_upper, plain, round_up, sqrt_upper
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import exp_lower, exp_upper, float_upper, log_upper, plain, round_up, sqrt_upper
 from dalenius.errors import ParameterError
 from dalenius.ledger.account import Account
 

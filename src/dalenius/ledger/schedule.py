@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dalenius.core.budget import UNIT, units_down
-from dalenius.core.exact import rational
+from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError
 
 Wave = tuple[str, Fraction, Fraction]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalenius.core.budget import UNIT
-from dalenius.core.exact import plain
+from dalenius.core.rationals import plain
 from dalenius.errors import UnknownName
 from dalenius.ledger.account import ANALYST, TOTAL, Account, Purse, PurseKey
 from dalenius.ledger.charge import DATA_DEPENDENT, MASTER

@@ -30,8 +30,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import sqrt_upper
-from dalenius.core.ideal_rounding import (
+from dalenius.core.law import IntArray, Withheld
+from dalenius.core.neighbours import Neighbours, Scope
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Aggregate, Query
+from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import sqrt_upper
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import (
     rounded,
     rounded_laplace,
     saturated,
@@ -39,14 +47,6 @@ from dalenius.core.ideal_rounding import (
     unit_laplace,
     unit_normal,
 )
-from dalenius.core.law import IntArray, Withheld
-from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Aggregate, Query
-from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
-from dalenius.core.sealed import Sealed
-from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 __all__ = ["BootstrapTotals", "Option"]

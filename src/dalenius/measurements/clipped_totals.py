@@ -19,16 +19,16 @@ import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
-from dalenius.core.ideal_rounding import discrete_laplace, saturated
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
+from dalenius.exact.ideal_rounding import discrete_laplace, saturated
 
 __all__ = ["ClippedTotals"]
 

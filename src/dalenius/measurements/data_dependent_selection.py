@@ -24,9 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.enclosures import times
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -35,6 +33,8 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.enclosures import times
+from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]

@@ -24,16 +24,16 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.quantile_selection import score_change, score_weights, select
 from dalenius.core.query import Filter, Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
+from dalenius.exact.quantile_selection import score_change, score_weights, select
 
 __all__ = ["ExponentialQuantile"]
 

@@ -26,19 +26,19 @@ import numpy as np
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import plain
 from dalenius.core.law import IntArray, Joint
-from dalenius.core.margins import Margin, grouped, holder, sum_out
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.optimal import Pattern, patterns
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
-from dalenius.core.sampling import sample
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
+from dalenius.exact.sampling import sample
+from dalenius.linear.margins import Margin, grouped, holder, sum_out
+from dalenius.linear.optimal import Pattern, patterns
 
 __all__ = ["Fourier", "coefficient_shift"]
 

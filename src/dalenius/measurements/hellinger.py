@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import log_upper
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.perturbation import perturb
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource, words
+from dalenius.core.rationals import log_upper
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.perturbation import perturb
 from dalenius.statistics.count import Count
 
 __all__ = ["Hellinger", "hellinger_kernel"]

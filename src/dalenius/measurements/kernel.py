@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import exp_lower
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource, below
+from dalenius.core.rationals import exp_lower
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity

@@ -24,7 +24,6 @@ import numpy as np
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.keyed import keyed_noise
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -33,6 +32,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged
+from dalenius.exact.keyed import keyed_noise
 from dalenius.statistics.count import Count
 
 __all__ = ["KeyedList"]

@@ -25,7 +25,6 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -34,6 +33,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
 
 __all__ = ["LocalLaplace"]
 

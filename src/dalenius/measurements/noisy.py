@@ -19,9 +19,9 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
-from dalenius.core.sampling import sample
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
+from dalenius.exact.sampling import sample
 
 __all__ = ["Noisy"]
 

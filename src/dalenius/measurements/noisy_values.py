@@ -18,16 +18,16 @@ import numpy as np
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence
-from dalenius.core.ideal_rounding import saturated
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
-from dalenius.core.sampling import sample
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.exact.ideal_rounding import saturated
+from dalenius.exact.sampling import sample
 
 __all__ = ["NoisyValues"]
 

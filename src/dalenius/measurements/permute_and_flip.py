@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.bernoulli import coin_exp, shuffle
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
@@ -30,6 +29,7 @@ from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
+from dalenius.exact.bernoulli import coin_exp, shuffle
 
 __all__ = ["PermuteAndFlip"]
 

@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core import perturbation
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
@@ -30,6 +29,7 @@ from dalenius.core.randomness import RandomSource, words
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DocumentError
+from dalenius.exact import perturbation
 from dalenius.statistics.count import Count
 
 __all__ = ["PerturbationTable"]

@@ -24,7 +24,6 @@ import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.ideal_rounding import discrete_laplace, saturated
 from dalenius.core.law import Additive, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -33,6 +32,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import NotAllowed, ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import discrete_laplace, saturated
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["Clamp", "RangeQuery"]

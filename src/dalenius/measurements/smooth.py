@@ -9,7 +9,7 @@ Requires
 Noise
     Heavy tails. The scale depends on the data and is withheld; the answer is cut to the declared bounds.
 Evidence
-    Proved (constants of `core.smooth_noise`); exact loss on a fine grid and on exhaustive neighbours in tests.
+    Proved (constants of `exact.smooth_noise`); exact loss on a fine grid and on exhaustive neighbours in tests.
 References
     Nissim, Raskhodnikova & Smith (2007); Bun & Steinke (2019); Soria-Comas et al. (2017) 6.1, with tight constants.
 
@@ -24,17 +24,17 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.ideal_rounding import rounded, saturated
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.order_statistics import rational_base
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
-from dalenius.core.smooth_noise import SmoothNoise
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import rounded, saturated
+from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.smooth_noise import SmoothNoise
 
 __all__ = ["Smooth"]
 

@@ -24,15 +24,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core import finite_noise
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import rational
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
+from dalenius.exact import finite_noise
 
 __all__ = ["CustomUtility"]
 

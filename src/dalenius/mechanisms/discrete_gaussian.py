@@ -21,17 +21,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core import additive, gaussian
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import rational
 from dalenius.core.law import FloatArray, IntArray, WeightTable, tails_of
-from dalenius.core.loss import LossDistribution
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.sampling import ExactSampler
+from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact import additive, gaussian
+from dalenius.exact.loss import LossDistribution
+from dalenius.exact.sampling import ExactSampler
 
 __all__ = ["DiscreteGaussian"]
 

@@ -21,18 +21,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core import additive
 from dalenius.core.budget import Budget
 from dalenius.core.conversions import discrete_laplace_to_rho
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import rational
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.sampling import ExactSampler
+from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.core.wide_sampling import TwoSidedGeometric
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact import additive
+from dalenius.exact.sampling import ExactSampler
+from dalenius.exact.wide_sampling import TwoSidedGeometric
 
 __all__ = ["DiscreteLaplace"]
 

@@ -23,12 +23,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core import additive, finite_noise
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import exp_enclosure, rational
+from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
+from dalenius.exact import additive, finite_noise
 
 __all__ = ["MaxEntropy"]
 

@@ -22,16 +22,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core import additive
 from dalenius.core.budget import Budget
 from dalenius.core.conversions import pure_to_rho
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import exp_enclosure, rational
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact import additive
 
 __all__ = ["Staircase"]
 

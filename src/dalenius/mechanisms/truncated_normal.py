@@ -21,12 +21,12 @@ from fractions import Fraction
 from math import log, sqrt
 from typing import ClassVar
 
-from dalenius.core import additive, finite_noise
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact import rational
+from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
+from dalenius.exact import additive, finite_noise
 
 __all__ = ["TruncatedNormal"]
 

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from dalenius.core.adjusting import axis_names, has_levels, shaped, tied
 from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
-from dalenius.core.margins import Margin, sum_out
 from dalenius.core.release import Release
-from dalenius.core.tabulation import ADDITIVE
 from dalenius.errors import Conflict, Unsupported
+from dalenius.linear.adjusting import axis_names, has_levels, shaped, tied
+from dalenius.linear.margins import Margin, sum_out
+from dalenius.linear.tabulation import ADDITIVE
 
 __all__ = ["Anchor"]
 

@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core.adjusting import axis_names, finest, from_finest, has_levels, restored, shaped
 from dalenius.core.law import FloatArray
-from dalenius.core.margins import Margin, spread, sum_out
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
+from dalenius.linear.adjusting import axis_names, finest, from_finest, has_levels, restored, shaped
+from dalenius.linear.margins import Margin, spread, sum_out
 
 __all__ = ["Nonnegative"]
 

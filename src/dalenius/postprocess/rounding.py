@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.adjusting import finest, from_finest, has_levels
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
+from dalenius.linear.adjusting import finest, from_finest, has_levels
 
 __all__ = ["Rounding"]
 

@@ -5,7 +5,7 @@ import io
 from itertools import product
 
 from dalenius.core.release import Release, Table
-from dalenius.core.tabulation import bounds, header, status, tidy_list
+from dalenius.linear.tabulation import bounds, header, status, tidy_list
 
 __all__ = ["to_csv"]
 

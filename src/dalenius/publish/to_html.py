@@ -8,7 +8,7 @@ from math import isfinite
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.release import Release, Table
-from dalenius.core.tabulation import bounds, header, rows
+from dalenius.linear.tabulation import bounds, header, rows
 
 __all__ = ["to_html"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Table, labels_of
-from dalenius.core.tabulation import tidy, tidy_list
 from dalenius.errors import DocumentError
+from dalenius.linear.tabulation import tidy, tidy_list
 
 __all__ = ["to_json", "from_json", "load_release"]
 

@@ -9,11 +9,11 @@ from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, Domain, Variable
 from dalenius.core.law import Additive, IntegerLaw
-from dalenius.core.margins import all_margins
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator.strategies import plan_margins
+from dalenius.linear.margins import all_margins
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dalenius.audit.attacks.clamp import expected_queries
-from dalenius.core.smooth_noise import Cauchy, Polynomial
+from dalenius.exact.smooth_noise import Cauchy, Polynomial
 from dalenius.reproduce.items import Row, row
 
 _EPSILONS = {"0.1": 0.1, "ln 2": log(2), "1": 1.0, "2": 2.0, "5": 5.0}

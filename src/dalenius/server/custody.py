@@ -4,7 +4,7 @@ import secrets
 import time
 
 from dalenius.core.budget import units_down
-from dalenius.core.exact import rational
+from dalenius.core.rationals import rational
 from dalenius.errors import Conflict
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement

@@ -7,8 +7,8 @@ the list can answer is answered from it, whoever asks, so that nobody buys a sec
 import threading
 
 from dalenius.core.release import Release, Status
-from dalenius.curator.lists import answer_from_list
 from dalenius.errors import Unsupported
+from dalenius.lists.tables import answer_from_list
 from dalenius.server import downloads
 from dalenius.server.operations import Desk, Served
 from dalenius.server.views import ReleaseView

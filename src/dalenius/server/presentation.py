@@ -8,7 +8,7 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.domain import Variable
-from dalenius.core.exact import plain
+from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
 from dalenius.server.operations import Quote, Served

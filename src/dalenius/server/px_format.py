@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.release import Release
-from dalenius.core.tabulation import bounds, tidy
 from dalenius.errors import ParameterError, TooLarge, UnknownName
+from dalenius.linear.tabulation import bounds, tidy
 from dalenius.server.views import ReleaseView
 
 CONTENTS = "ContentsCode"

@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from dalenius.core.domain import Axis, CellSpace, Domain, Variable
-from dalenius.core.exact import plain
 from dalenius.core.query import Filter
+from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.spec.document import Category, Exact, Name, Part
 

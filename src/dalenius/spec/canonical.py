@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.exact import plain
 from dalenius.core.query import Filter
+from dalenius.core.rationals import plain
 from dalenius.errors import UnknownName
 from dalenius.spec.document import Document
 from dalenius.spec.request import RequestDocument

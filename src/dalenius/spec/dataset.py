@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Variable
-from dalenius.core.exact import rational
 from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
 

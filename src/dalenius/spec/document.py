@@ -17,9 +17,9 @@ from pydantic import (
     model_validator,
 )
 
-from dalenius.core.coding import canonical_text
-from dalenius.core.exact import plain, rational
+from dalenius.core.rationals import plain, rational
 from dalenius.errors import DaleniusError, DocumentError, ParameterError
+from dalenius.spec.coding import canonical_text
 
 
 def exact(value: object) -> Fraction:

@@ -9,10 +9,10 @@ from typing import Self
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.order_statistics import local_of_difference, prepare, smooth_add_remove, smooth_replace
 from dalenius.core.query import Filter, ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
+from dalenius.exact.order_statistics import local_of_difference, prepare, smooth_add_remove, smooth_replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

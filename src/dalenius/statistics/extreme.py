@@ -7,16 +7,16 @@ from fractions import Fraction
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.order_statistics import (
+from dalenius.core.query import Filter, ValuesQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.order_statistics import (
     Sorted,
     local_of_monotone,
     prepare,
     smooth_add_remove,
     smooth_replace,
 )
-from dalenius.core.query import Filter, ValuesQuery
-from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import ParameterError, Unsupported
 
 __all__ = ["Extreme"]
 

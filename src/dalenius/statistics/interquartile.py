@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.core.order_statistics import index_rule
+from dalenius.exact.order_statistics import index_rule
 from dalenius.statistics._difference import Difference
 
 __all__ = ["Interquartile"]

@@ -15,8 +15,8 @@ import numpy as np
 
 from dalenius.core.domain import Axis
 from dalenius.core.release import Release, Table
-from dalenius.core.tabulation import ADDITIVE
 from dalenius.errors import RequestError
+from dalenius.linear.tabulation import ADDITIVE
 from dalenius.server.pages.cells import Cell, half_widths, reliability, share_of
 
 SHOWS = ("value", "row", "column", "total")

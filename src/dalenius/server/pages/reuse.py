@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dalenius.core.domain import Domain
-from dalenius.core.exact import plain
+from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.server.views import VariableView
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from dalenius.core.exact import plain
+from dalenius.core.rationals import plain
 from dalenius.server.views import DatasetView, VariableView
 
 PLACES = ("rows", "columns", "wafers")

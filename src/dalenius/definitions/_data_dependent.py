@@ -1,0 +1,104 @@
+"""What every data-dependent promise shares: how it composes, and what a reader must be told."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from dalenius.core.budget import Budget, Cost
+from dalenius.core.composition import one_relation, summed_cost
+from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.rationals import plain
+from dalenius.errors import ParameterError
+
+PAGE = "data-dependent"
+
+REPETITION = (
+    "Repeated releases reveal the scale of the noise by their spread, and with it something about the largest values"
+    " in the data; this is not accounted for."
+)
+SCALE = "The scale of the noise depends on the confidential data and is withheld, so no standard error can be published."
+
+WHO_BOOTSTRAP = (
+    "Protected: a person in the data, who can claim to have any other record that occurs in the data. Not protected:"
+    " anyone whose record does not occur in the data, anyone who joins in a later version, groups of people."
+)
+WHO_INDIVIDUAL = (
+    "Protected: each single person in the data, against an intruder who does not use the fact that the noise was fitted"
+    " to the data. Not protected: groups of people, later versions, and anyone against an intruder who knows the"
+    " algorithm and compares what it would have done with other data."
+)
+CLAMP = (
+    "Answers are cut to the exact count plus or minus one. A few answers give the exact count away; the fewer, the"
+    " smaller epsilon is."
+)
+MEMBERSHIP = "Who belongs to which cell is taken as public; a person can claim only values that occur in their own cell."
+
+
+class DataDependent:
+    """What the definitions share; each says between which pairs it speaks, and to whom."""
+
+    amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
+    page: ClassVar[str] = PAGE
+
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence stays within the budget between the pairs that the promise is about."""
+        return fits(profiles, budget)
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """Charged to the data-dependent page."""
+        return cost(profiles)
+
+    @staticmethod
+    def amount(budget: Budget) -> str:
+        """The amount in words."""
+        if budget.epsilon is not None:
+            return f"epsilon = {plain(budget.epsilon)}"
+        return f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
+
+
+def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+    """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the pairs the promise is about.
+
+    Losses of a fixed pair of data sets compose as they do under differential privacy; the pairs are fewer.
+    """
+    one_relation(profiles)
+    total = summed_cost(profiles)
+    if budget.rho is not None:
+        return total.rho <= budget.rho and total.delta == 0
+    if budget.epsilon is None:
+        raise ParameterError("This definition needs epsilon, or rho.", name="epsilon")
+    if total.epsilon is not None and total.epsilon <= budget.epsilon:
+        return True
+    if budget.delta is None:
+        return False
+    together = PrivacyProfile(relation=total.relation, rho=total.rho, rho_delta=total.delta)
+    return together.delta_at(budget.epsilon) <= budget.delta
+
+
+def cost(profiles: Sequence[PrivacyProfile]) -> Cost:
+    """What the data-dependent page is charged; never the master account."""
+    return summed_cost(profiles)
+
+
+def parallel(
+    relation: Relation,
+    added: Sequence[Fraction],
+    replaced: Sequence[Fraction] | None = None,
+    *,
+    is_membership_public: bool,
+) -> Fraction:
+    """epsilon of pure steps on the parts of a partition.
+
+    `added` holds each part's epsilon when a row is added to or removed from the part, `replaced` when one is replaced
+    within it (twice `added` if not given). Under replace with private membership a row may leave one part and enter
+    another: the two largest of `added` then count together. O'Keefe & Charest (Result 8) and Soria-Comas et al.
+    (Theorem 4) state the largest for all cases.
+    """
+    if not added:
+        raise ParameterError("Parallel composition needs at least one part.")
+    first, second = (*sorted(added, reverse=True), Fraction(0))[:2]
+    if relation is Relation.ADD_REMOVE:
+        return first
+    within = max(replaced) if replaced is not None else 2 * first
+    return within if is_membership_public else max(within, first + second)

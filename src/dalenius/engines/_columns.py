@@ -1,0 +1,148 @@
+"""Whole columns read against their declaration, equal to `spec.coding` value by value and much faster.
+
+The general road codes each distinct value once with the scalar reader. Integers and floats of numeric variables,
+and integers that stand for categories, have vectorised roads; whatever those cannot decide beyond doubt goes back
+to the scalar reader.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import DROP, Bounds, Categories, Variable
+from dalenius.spec.coding import DROPPED_NUMBER, reader
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+_WIDEST_MAP = 1 << 20
+
+
+def code_distinct(variable: Variable, distinct: list[object]) -> IntArray:
+    """Codes of distinct raw values, by the scalar reader."""
+    read = reader(variable)
+    return np.fromiter((read(value)[0] for value in distinct), dtype=np.int64, count=len(distinct))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factored:
+    """A coded column as a small list of codes and, for each row, a place in it."""
+
+    places: NDArray[Any]
+    codes: IntArray
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def expand(self) -> IntArray:
+        """One code for each row."""
+        codes: IntArray = self.codes[self.places]
+        return codes
+
+
+Column = IntArray | Factored
+
+
+def expanded(column: Column) -> IntArray:
+    """One code for each row, whichever form the column has."""
+    return column.expand() if isinstance(column, Factored) else column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerMap:
+    """Codes of integers for a categorical variable: a dense map over the declared integers, and a rest.
+
+    Its size is a matter of the declaration, never of the data.
+    """
+
+    first: int
+    codes: IntArray
+    unseen: int
+
+    @classmethod
+    def of(cls, categories: Categories) -> "IntegerMap | None":
+        """The map, or None if the declared integers are spread too far."""
+        whole = {}
+        for code, text in enumerate(categories.texts):
+            if text.lstrip("-").isdecimal() and text.isascii() and len(text) < 18 and str(int(text)) == text:
+                whole[int(text)] = code
+        unseen = -1 if categories.unseen == DROP else categories.code(categories.unseen)
+        first, last = min(whole, default=0), max(whole, default=0)
+        if last - first >= _WIDEST_MAP:
+            return None
+        # One more place at each end serves everything outside.
+        codes = np.full(last - first + 3, unseen, dtype=np.int64)
+        for value, code in whole.items():
+            codes[value - first + 1] = code
+        return cls(first, codes, unseen)
+
+    def take(self, values: NDArray[Any]) -> Factored:
+        """Codes of integers of any signed width."""
+        if values.dtype.itemsize < 4:
+            values = values.astype(np.int32)
+        first, last = self.first - 1, self.first + len(self.codes) - 2
+        held = np.iinfo(values.dtype)
+        if first < held.min or last > held.max:
+            values = values.astype(np.int64)
+        places = np.clip(values, first, last)
+        if first:
+            places -= first
+        return Factored(places, self.codes)
+
+
+def code_integers(bounds: Bounds, values: IntArray) -> IntArray | None:
+    """Steps of 64-bit integers; None where the declared step is too coarse for the fast road."""
+    p, q = bounds.step.numerator, bounds.step.denominator
+    # Inside the bounds |x| q <= 2^52 p; with p below 2^9 the products stay below 2^62.
+    if p >= 2**9:
+        return None
+    lowest = -(-bounds.lower.numerator // bounds.lower.denominator)
+    highest = bounds.upper.numerator // bounds.upper.denominator
+    if not -(2**62) < lowest <= highest + 1 < 2**62:
+        return None
+    below, above = values < lowest, values > highest
+    clipped = np.clip(values, lowest, max(highest, lowest))
+    steps = clipped if p == q == 1 else _half_even(clipped * q, p)
+    return _outside(bounds, steps, below, above)
+
+
+def _half_even(numerator: IntArray, denominator: int) -> IntArray:
+    whole, rest = np.divmod(numerator, denominator)
+    twice = 2 * rest
+    up = (twice > denominator) | ((twice == denominator) & (whole % 2 == 1))
+    rounded: IntArray = (whole + up).astype(np.int64)
+    return rounded
+
+
+def _outside(bounds: Bounds, steps: IntArray, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> IntArray:
+    clamps = bounds.outside != DROP
+    steps = np.where(below, bounds.low if clamps else DROPPED_NUMBER, steps)
+    return np.where(above, bounds.high if clamps else DROPPED_NUMBER, steps).astype(np.int64)
+
+
+def code_floats(variable: Variable, values: FloatArray) -> IntArray:
+    """Steps of floats, each read as the decimal it prints as.
+
+    The float quotient decides where it is safely away from the middle between two steps and from the bounds; the
+    scalar reader decides the rest, once for each distinct value.
+    """
+    bounds = variable.bounds
+    with np.errstate(all="ignore"):
+        quotient = values / float(bounds.step)
+        nearest = np.rint(quotient)
+        slack = np.abs(quotient) * 2.0**-48 + 2.0**-40
+        safe = np.abs(quotient - nearest) + slack < 0.5
+        safe &= (quotient > bounds.low + slack) & (quotient < bounds.high - slack)
+        steps = np.where(safe, nearest, 0).astype(np.int64)
+    # A whole number on a grid of whole steps of one is exact, ends and middles included.
+    if bounds.step == 1:
+        with np.errstate(all="ignore"):
+            exact = (values == nearest) & (values >= bounds.low) & (values <= bounds.high)
+        steps = np.where(exact, np.where(exact, nearest, 0).astype(np.int64), steps)
+        safe |= exact
+    if not safe.all():
+        doubtful = ~safe
+        distinct, where = np.unique(values[doubtful], return_inverse=True)
+        steps[doubtful] = code_distinct(variable, distinct.tolist())[where.ravel()]
+    return steps

@@ -1,0 +1,195 @@
+"""Exact aggregates of coded rows, batch by batch, for engines that read fast.
+
+Integers only. A row's contribution to a sum is bounded by the declared bounds; a request whose contributions could
+reach 2^62 is refused from the declaration alone. Sums are kept in two halves of 32 bits, so that no partial sum can
+leave int64 for fewer than 2^31 rows; the result is clamped to ±2^62. Clamping moves two sums no further apart, so a
+declared sensitivity holds for every content of the data, and nothing can raise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import Axis, Domain, Variable
+from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.engines._columns import Column, Factored, expanded
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER
+
+IntArray = NDArray[np.int64]
+LIMIT = 2**62
+_HALF = 32
+_SUMS = (Aggregate.COUNT, Aggregate.TOTAL, Aggregate.SUM_OF_SQUARES)
+
+
+def used_variables(query: TableQuery) -> tuple[str, ...]:
+    """Names of the variables that a table query reads, each once."""
+    names = [axis.variable for axis in query.space.axes] + [f.variable for f in query.where]
+    names += [name for name in (query.value, query.weight) if name is not None]
+    return tuple(dict.fromkeys(names))
+
+
+def largest_contribution(query: TableQuery, domain: Domain) -> int:
+    """Largest absolute contribution of one row to a cell, from the declaration alone; refuses what has none."""
+    for name in used_variables(query):
+        domain.variable(name)
+    size = 1
+    if query.aggregate is not Aggregate.COUNT:
+        if query.value is None:
+            raise ParameterError(f"A {query.aggregate} needs the numeric variable that it is taken of.")
+        bounds = domain.variable(query.value).bounds
+        size = max(abs(bounds.low - query.centre), abs(bounds.high - query.centre))
+        size = size * size if query.aggregate is Aggregate.SUM_OF_SQUARES else size
+    if query.weight is not None:
+        if query.aggregate not in _SUMS:
+            raise Unsupported(f"A {query.aggregate} takes no weights; a count, total or mean does.")
+        weights = domain.variable(query.weight).bounds
+        size *= max(abs(weights.low), abs(weights.high))
+    if size >= LIMIT:
+        raise TooLarge(
+            "One row could contribute 2^62 steps or more to a cell. Use a coarser step or narrower bounds.",
+            limit=LIMIT,
+        )
+    return size
+
+
+def empty_cell(query: TableQuery, domain: Domain) -> int:
+    """Value of a cell without rows: 0 for sums; for extremes the declared bound on the far side."""
+    if query.aggregate is Aggregate.MINIMUM:
+        return domain.variable(str(query.value)).bounds.high - query.centre
+    if query.aggregate is Aggregate.MAXIMUM:
+        return domain.variable(str(query.value)).bounds.low - query.centre
+    return 0
+
+
+def axis_positions(axis: Axis, codes: IntArray) -> IntArray:
+    """Label positions of coded values on an axis; -1 outside the table."""
+    if axis.cuts:
+        cuts = np.asarray(axis.cuts, dtype=np.int64)
+        found = np.searchsorted(cuts, codes, side="right") - 1
+        found[(codes == DROPPED_NUMBER) | (found >= len(axis))] = -1
+        return found.astype(np.int64)
+    # The last entry of the map serves the code -1 of dropped rows.
+    return np.asarray([*axis.codes, -1], dtype=np.int64)[codes]
+
+
+def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np.bool_]:
+    """Which coded rows pass a filter."""
+    if variable.is_numeric:
+        mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
+        if condition.low is not None:
+            mask &= codes >= condition.low
+        if condition.high is not None:
+            mask &= codes <= condition.high
+        return mask
+    allowed = np.zeros(len(variable.categories) + 1, dtype=bool)
+    allowed[list(condition.codes)] = True
+    allowed[DROPPED_CATEGORY] = False
+    chosen: NDArray[np.bool_] = allowed[codes]
+    return chosen
+
+
+@dataclass(eq=False, kw_only=True)
+class Tally:
+    """Accumulates one table query over batches of coded rows."""
+
+    query: TableQuery
+    domain: Domain
+    _low: IntArray = field(init=False)
+    _high: IntArray | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        size = largest_contribution(self.query, self.domain)
+        start = 0 if self.query.aggregate in _SUMS else empty_cell(self.query, self.domain)
+        self._low = np.full(self.query.space.size, start, dtype=np.int64)
+        if self.query.aggregate in _SUMS and size >= 2 ** (_HALF - 1):
+            self._high = np.zeros(self.query.space.size, dtype=np.int64)
+
+    def add(self, batch: Mapping[str, Column], multiplicity: IntArray | None = None) -> None:
+        """Count a batch of coded rows in; of a plain count, each may stand for several equal rows."""
+        cells, mask = self._cells(batch)
+        query = self.query
+        if multiplicity is not None:
+            chosen = slice(None) if mask is None else mask
+            np.add.at(self._low, cells[chosen], multiplicity[chosen])
+            return
+        if query.aggregate is Aggregate.COUNT and query.weight is None:
+            self._low += np.bincount(cells if mask is None else cells[mask], minlength=len(self._low))
+            return
+        shares = np.ones(1, dtype=np.int64)
+        for name in (query.value, query.weight):
+            if name is not None:
+                present = expanded(batch[name]) != DROPPED_NUMBER
+                mask = present if mask is None else mask & present
+        chosen = slice(None) if mask is None else mask
+        cells = cells[chosen]
+        if query.aggregate is not Aggregate.COUNT:
+            shares = expanded(batch[str(query.value)])[chosen] - query.centre
+        if query.aggregate is Aggregate.SUM_OF_SQUARES:
+            shares = shares * shares
+        if query.weight is not None:
+            shares = shares * expanded(batch[query.weight])[chosen]
+        self._combine(cells, shares)
+
+    def _cells(self, batch: Mapping[str, Column]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Flat cell of each row, and which rows are in the table (None for all).
+
+        A row outside an axis is sent so far below zero that no other axis brings it back.
+        """
+        space, sizes = self.query.space, self.query.space.shape
+        is_small = space.size < 2**26 and len(space.axes) < 32
+        kind: type[np.signedinteger[Any]] = np.int32 if is_small else np.int64
+        outside = -(2**26) if is_small else -(2**62) // (len(space.axes) + 1)
+        cells: NDArray[Any] = np.zeros(len(next(iter(batch.values()))) if batch else 0, dtype=kind)
+        may_leave = False
+        stride = space.size
+        for number, (axis, size) in enumerate(zip(space.axes, sizes, strict=True)):
+            stride //= size
+            column = batch[axis.variable]
+            positions = axis_positions(axis, column.codes if isinstance(column, Factored) else column)
+            shifts = np.where(positions < 0, outside, positions * stride).astype(kind)
+            may_leave = may_leave or bool((positions < 0).any())
+            moved = np.take(shifts, column.places) if isinstance(column, Factored) else shifts
+            cells = moved if number == 0 else np.add(cells, moved, out=cells)
+        mask = cells >= 0 if may_leave else None
+        for condition in self.query.where:
+            variable = self.domain.variable(condition.variable)
+            column = batch[condition.variable]
+            if isinstance(column, Factored):
+                passed = passes(condition, variable, column.codes)[column.places]
+            else:
+                passed = passes(condition, variable, column)
+            mask = passed if mask is None else mask & passed
+        return cells, mask
+
+    def _combine(self, cells: NDArray[Any], shares: IntArray) -> None:
+        aggregate = self.query.aggregate
+        if aggregate is Aggregate.MINIMUM:
+            np.minimum.at(self._low, cells, shares)
+        elif aggregate is Aggregate.MAXIMUM:
+            np.maximum.at(self._low, cells, shares)
+        elif aggregate is Aggregate.LARGEST_ABSOLUTE:
+            np.maximum.at(self._low, cells, np.abs(shares))
+        elif self._high is None:
+            np.add.at(self._low, cells, shares)
+        else:
+            np.add.at(self._high, cells, shares >> _HALF)
+            np.add.at(self._low, cells, shares & (2**_HALF - 1))
+
+    def result(self) -> IntArray:
+        """The aggregate of every cell in declared order; structural zeros hold no rows."""
+        total = self._low
+        if self._high is not None:
+            high = self._high + (total >> _HALF)
+            low = total & (2**_HALF - 1)
+            edge = LIMIT >> _HALF
+            inside = (high >= -edge) & (high < edge)
+            total = np.where(inside, (np.where(inside, high, 0) << _HALF) + low, 0)
+            total = np.where(inside, total, np.where(high < 0, -LIMIT, LIMIT)).astype(np.int64)
+        structural = list(self.query.space.structural_indices)
+        if structural:
+            total[structural] = empty_cell(self.query, self.domain)
+        return total

@@ -1,0 +1,1 @@
+"""Exact arithmetic below the gate: enclosures, losses, samplers, and the noise that is made of them."""

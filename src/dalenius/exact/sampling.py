@@ -1,0 +1,240 @@
+"""The one exact sampler that every integer law uses.
+
+A uniform U in [0, 1) is read bit by bit from the random source, and the answer is the smallest k with F(k) > U.
+Three stages read as few bits as they need:
+
+1. a short first word indexes a guide; where no threshold F(k) lies inside the word's interval, k is decided;
+2. otherwise U is extended to 64 bits and compared with certified enclosures of 2**64 F(k);
+3. where even that is undecided, U and F are refined together, 64 bits at a time, until they separate.
+
+Every comparison is between integers that enclose the true numbers, so the law is exactly the stated one. The work
+depends on the noise alone, never on data. A law that is too wide for a table states `exact_sampler()`, built from
+the pieces in `dalenius.exact.wide_sampling`; it is just as exact.
+"""
+
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.law import IntArray, IntegerLaw
+from dalenius.core.randomness import RandomSource, words
+from dalenius.errors import InternalError, ParameterError, TooLarge
+
+LARGEST_TABLE = 1 << 21
+LARGEST_VALUE = 1 << 62
+CHUNK = 1 << 16
+_MOST_BITS = 1 << 16
+_UNDECIDED = np.iinfo(np.int64).min
+
+
+@runtime_checkable
+class ExactSampler(Protocol):
+    """Draws from one law, exactly."""
+
+    def draw(self, size: int, rng: RandomSource) -> IntArray:
+        """So many independent draws."""
+
+
+@runtime_checkable
+class WideLaw(Protocol):
+    """A law whose table would be too large states its own exact sampler, or None to use the table."""
+
+    def exact_sampler(self) -> ExactSampler | None:
+        """A sampler of exactly this law."""
+
+
+def sample(law: IntegerLaw, size: int, rng: RandomSource) -> IntArray:
+    """Independent draws from exactly the stated law, as signed 64-bit integers.
+
+    A law that could leave the 64-bit range is refused before anything is drawn.
+    """
+    if size < 0:
+        raise ParameterError(f"The number of draws must not be negative; received {size}.", size=size)
+    return sampler_of(law).draw(size, rng)
+
+
+def sampler_of(law: IntegerLaw) -> ExactSampler:
+    """The sampler of a law; tables are kept per name and parameters."""
+    return _sampler(law.name, tuple(sorted(law.parameters.items())), _Held(law))
+
+
+class _Held:
+    """Carries a law past the cache's key: the name and the parameters say everything about a law."""
+
+    def __init__(self, law: IntegerLaw) -> None:
+        self.law = law
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and type(self.law) is type(other.law)
+
+    def __hash__(self) -> int:
+        return hash(type(self.law))
+
+
+@lru_cache(maxsize=128)
+def _sampler(name: str, parameters: tuple[Any, ...], held: _Held) -> ExactSampler:
+    law = held.law
+    if isinstance(law, WideLaw):
+        wide = law.exact_sampler()
+        if wide is not None:
+            return wide
+    return TableSampler(law)
+
+
+class Thresholds:
+    """Certified enclosures of 2**precision * F(k) over the values k of a table.
+
+    `first` is the smallest value; `low[i] <= 2**precision * F(first + i) < high[i] + 1`, both integers. `is_final`
+    says that the last value of the table is the last of the support, so that F is 1 there.
+    """
+
+    def __init__(self, law: IntegerLaw, precision: int, bits: int) -> None:
+        table = law.weights(bits)
+        if len(table.lower) > LARGEST_TABLE:
+            raise TooLarge(
+                f"The law {law.name} would need a table of {len(table.lower)} entries; at most {LARGEST_TABLE} are served."
+            )
+        if max(abs(table.first), abs(table.last)) > LARGEST_VALUE:
+            raise TooLarge(f"The law {law.name} would leave the range of 64-bit integers.")
+        least = list(accumulate(table.lower))
+        most = list(accumulate(table.upper, initial=table.left))[1:]
+        total_low, total_high = least[-1], most[-1] + table.right
+        self.first = table.first
+        self.is_initial = law.support[0] is not None and table.first <= law.support[0]
+        self.is_final = law.support[1] is not None and table.last >= law.support[1]
+        # F = below / (below + above) grows in the weight below and falls in the weight above.
+        pairs = list(zip(least, most, strict=True))
+        if not self.is_initial:
+            # The value just below the table: what lies up to there is only bounded from above.
+            self.first -= 1
+            pairs.insert(0, (0, table.left))
+        self.low = [(a << precision) // (a + total_high - b) for a, b in pairs]
+        # F stays below 1 wherever the support goes on.
+        top = 1 << precision if self.is_final else (1 << precision) - 1
+        self.high = [min((b << precision) // (b + total_low - a), top) for a, b in pairs]
+
+    def bracket(self, word: int) -> tuple[int, int]:
+        """Smallest and largest value that a uniform starting with this word may stand for."""
+        # The value is the first k with F(k) > U: surely past k if word > high, surely reached if word < low.
+        least = bisect_left(self.high, word)
+        most = bisect_right(self.low, word)
+        return self.first + least, self.first + most
+
+
+class TableSampler:
+    """Inversion by table; `guide_bits` and the word types are smaller in tests, which enumerate every path.
+
+    first_type   type of the first word, of which the leading `guide_bits` bits are used
+    next_type    type of the second word, which fills U up to `precision` bits
+    deep_bits    bits added at a time where the table cannot decide
+    """
+
+    def __init__(
+        self,
+        law: IntegerLaw,
+        *,
+        first_type: type[np.unsignedinteger[Any]] = np.uint16,
+        guide_bits: int = 16,
+        next_type: type[np.unsignedinteger[Any]] = np.uint64,
+        precision: int = 64,
+        deep_bits: int = 64,
+        largest: int = LARGEST_VALUE,
+    ) -> None:
+        self.law = law
+        self._largest = largest
+        self._finer: dict[int, Thresholds] = {}
+        self._first_type, self._next_type = first_type, next_type
+        self._guide_bits, self._precision, self._deep_bits = guide_bits, precision, deep_bits
+        self._spare = np.dtype(first_type).itemsize * 8 - guide_bits
+        self._next_spare = np.dtype(next_type).itemsize * 8 - (precision - guide_bits)
+        found = self._certified()
+        low, high, first = found.low, found.high, found.first
+        # Thresholds that no word can reach are dropped, one kept on each side that still hides other values.
+        start = max(bisect_right(high, 0) - 1, 0)
+        top = (1 << precision) - 1
+        stop = min(bisect_left(low, top) + 1, len(low) - 1 if found.is_final else len(low))
+        if not (found.is_initial or high[start] == 0) or not (found.is_final or low[stop - 1] >= top):
+            raise InternalError("The weights of a law leave too much outside their table.", law=law.name)
+        self._first = first + start
+        self._low = np.array([min(t, top) for t in low[start:stop]], dtype=np.uint64)
+        self._high = np.array([min(t, top) for t in high[start:stop]], dtype=np.uint64)
+        self._guide = self._make_guide()
+
+    def _certified(self) -> Thresholds:
+        """Thresholds with every floor certain; a law with dyadic F may never get there, and stays enclosed."""
+        bits = self._precision + 64
+        while True:
+            found = Thresholds(self.law, self._precision, bits)
+            if found.low == found.high or bits >= 4 * (self._precision + 64):
+                return found
+            bits *= 2
+
+    def _make_guide(self) -> IntArray:
+        shift = self._precision - self._guide_bits
+        begin = np.arange(1 << self._guide_bits, dtype=np.uint64) << np.uint64(shift)
+        end = begin + np.uint64((1 << shift) - 1)
+        least = np.searchsorted(self._high, begin, side="left")
+        most = np.searchsorted(self._low, end, side="right")
+        self._least: IntArray = least.astype(np.int64)
+        return np.where(least == most, self._first + least, _UNDECIDED).astype(np.int64)
+
+    def draw(self, size: int, rng: RandomSource) -> IntArray:
+        """So many independent draws."""
+        out = np.empty(size, dtype=np.int64)
+        pending: list[tuple[IntArray, NDArray[np.unsignedinteger[Any]]]] = []
+        for start in range(0, size, CHUNK):
+            part = out[start : start + CHUNK]
+            first = words(rng, len(part), self._first_type)
+            if self._spare:
+                first = first >> first.dtype.type(self._spare)
+            np.take(self._guide, first, out=part, mode="clip")
+            undecided = np.flatnonzero(part == _UNDECIDED)
+            if len(undecided):
+                pending.append((undecided + start, first[undecided]))
+        if pending:
+            where = np.concatenate([p[0] for p in pending])
+            out[where] = self._second(np.concatenate([p[1] for p in pending]), rng)
+        return out
+
+    def _second(self, first: NDArray[np.unsignedinteger[Any]], rng: RandomSource) -> IntArray:
+        """Fill U up to the precision of the table and compare."""
+        more = words(rng, len(first), self._next_type).astype(np.uint64) >> np.uint64(self._next_spare)
+        word = (first.astype(np.uint64) << np.uint64(self._precision - self._guide_bits)) | more
+        index = self._index(first, word)
+        out = self._first + index
+        inside = np.flatnonzero(index < len(self._low))
+        for i in inside[self._low[index[inside]] <= word[inside]]:
+            out[i] = self._deep(int(word[i]), rng)
+        return out
+
+    def _index(self, first: NDArray[np.unsignedinteger[Any]], word: NDArray[np.uint64]) -> IntArray:
+        """Number of thresholds that each word is surely past."""
+        index: IntArray = self._least[first]
+        if not len(self._high):
+            return index
+        # Nearly always the guide's first candidate, or the next, is it; the rest is searched for.
+        for _ in range(2):
+            past = self._high[np.minimum(index, len(self._high) - 1)] < word
+            index = index + (past & (index < len(self._high)))
+        left = np.flatnonzero(past)
+        index[left] = np.searchsorted(self._high, word[left], side="left")
+        return index
+
+    def _deep(self, word: int, rng: RandomSource) -> int:
+        """Refine U and F together until one value is left."""
+        known, bits = self._precision, self._precision + 64
+        while bits <= _MOST_BITS:
+            if known not in self._finer:
+                self._finer[known] = Thresholds(self.law, known, bits)
+            least, most = self._finer[known].bracket(word)
+            if least == most:
+                return max(-self._largest, min(self._largest, least))
+            word = (word << self._deep_bits) | int.from_bytes(rng.bytes(self._deep_bits // 8), "big")
+            known, bits = known + self._deep_bits, bits + max(self._deep_bits, 64)
+        raise InternalError(
+            "A draw could not be decided; the weights of the law do not narrow.", law=self.law.name
+        )

@@ -1,0 +1,1 @@
+"""The algebra of tables: margins, residuals, shares, least squares and joint laws."""

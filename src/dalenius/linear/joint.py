@@ -1,0 +1,268 @@
+"""The joint law of a release that combines several measured blocks: estimates, exact covariances, simulation.
+
+Everything is rebuilt from what a release carries: its blocks and the public parameters of its law. Two structures:
+
+margins   residual components with uncorrelated noise (`dalenius.linear.margins`); any mixture of measured margins,
+          residual measurements and Fourier coefficients
+nested    margins along hierarchies, by dense least squares (`dalenius.linear.nested`), or sums of one measured table
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from dalenius.core import registry
+from dalenius.core.law import Additive, FloatArray, IntArray, IntegerLaw, Joint, Law
+from dalenius.core.release import Block, Release, Table
+from dalenius.errors import NotPublic, UnknownName, Unsupported
+from dalenius.linear.margins import Margin, Workload, centre, least_squares, reconstruct, sum_out
+from dalenius.linear.nested import DenseLeastSquares, Measured, View, aggregate
+
+KNOWN = 1e-12
+"""Variance that stands for a number without noise (a public total)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredBlock:
+    """A measured block as an analyst needs it: its margin (None if it is not one), values in counts, and its noise."""
+
+    name: str
+    axes: tuple[str, ...] | None
+    values: FloatArray
+    variance: float
+    noise: IntegerLaw | None
+    block: Block
+
+
+def measured_blocks(release: Release) -> tuple[MeasuredBlock, ...]:
+    """The measured blocks; `noise` is None for blocks that are transforms of noisy arrays."""
+    found = []
+    for block in release.blocks:
+        law = block.law
+        if isinstance(law, Additive):
+            names = tuple(axis.name for axis in block.space.axes)
+            values: FloatArray = block.values.astype(np.float64) * float(law.step)
+            found.append(MeasuredBlock(block.name, names, values, law.variance, law.noise, block))
+        else:
+            found.append(
+                MeasuredBlock(block.name, None, block.values.astype(np.float64), float("nan"), None, block)
+            )
+    return tuple(found)
+
+
+def estimates(blocks: Sequence[Block], law: Joint) -> list[FloatArray]:
+    """Shown tables, flat, in the order of the law's `shown`."""
+    arrays = [block.values for block in blocks]
+    return _estimates(arrays, [block.law for block in blocks], law)
+
+
+def linear_map(release: Release, table: Table | str) -> Callable[[Sequence[IntArray]], FloatArray]:
+    """The map from arrays shaped like the measured blocks to the cells of one shown table, flat."""
+    law, position = _joint(release), _position(release, table)
+    laws = [block.law for block in release.blocks]
+    return lambda arrays: _estimates(list(arrays), laws, law)[position]
+
+
+def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> FloatArray:
+    """Exact covariance matrix of some shown cells (flat positions) of one table, from the noise alone.
+
+    A structural zero is not perturbed: its variance is zero.
+    """
+    if isinstance(release.law, Additive):
+        impossible = release.tables[_position(release, table)].space.structural_indices
+        noisy = ~np.isin(np.asarray(cells, dtype=np.int64), impossible)
+        return np.diag(noisy * release.law.variance)
+    law, position = _joint(release), _position(release, table)
+    if law.structure == "margins":
+        workload, components = _margins(law)
+        return workload.covariance_matrix(components, workload.margins[position], cells)
+    return _nested_covariance(law, position)[np.ix_(list(cells), list(cells))]
+
+
+def cross_covariance(
+    release: Release, first: Table | str, cell: int, second: Table | str, other: int
+) -> float:
+    """Covariance of one cell of a table and one cell of another."""
+    law = _joint(release)
+    if law.structure != "margins":
+        raise Unsupported("Covariances across tables along hierarchies are not served; ask within one table.")
+    workload, components = _margins(law)
+    a, b = (workload.margins[_position(release, t)] for t in (first, second))
+    at = [int(i) for i in np.unravel_index(cell, tuple(workload.shape[k] for k in a))] if a else []
+    to = [int(i) for i in np.unravel_index(other, tuple(workload.shape[k] for k in b))] if b else []
+    return workload.covariance(components, a, at, b, to)
+
+
+def simulate(
+    release: Release, exact: IntArray, generator: np.random.Generator, size: int = 1
+) -> list[list[IntArray]]:
+    """Blocks as they would be measured if the interior table were `exact`; for analysis, not for release."""
+    law = _joint(release)
+    interior = np.asarray(exact, dtype=np.int64).reshape(tuple(law.parameters["shape"]))
+    return [[_simulated(b, law, interior, generator) for b in release.blocks] for _ in range(size)]
+
+
+def _simulated(block: Block, law: Joint, interior: IntArray, generator: np.random.Generator) -> IntArray:
+    names, own = list(law.parameters["axes"]), block.law
+    whole = tuple(range(len(names)))
+    if isinstance(own, Additive):
+        margin = tuple(names.index(axis.name) for axis in block.space.axes)
+        counts = sum_out(interior, whole, margin).ravel()
+        noise = _noise(own.noise, len(counts), generator)
+        noise[list(block.space.structural_indices)] = 0
+        return counts + noise
+    if not isinstance(own, Joint):
+        raise Unsupported("Only additive and joint blocks can be simulated.")
+    parts = []
+    for part in own.parameters["components"]:
+        a = tuple(part["axes"])
+        counts = sum_out(interior, whole, a)
+        if own.structure == "residual":
+            deviation = float(Fraction(part["noise_variance"])) ** 0.5
+            noise = np.rint(generator.normal(0, deviation, counts.shape)).astype(np.int64)
+            scaled = counts * np.int64(part["cells"]) + noise
+            for axis in range(scaled.ndim):
+                scaled = scaled - np.take(scaled, [0], axis=axis)
+            parts.append(scaled.ravel())
+        else:
+            for _ in a:
+                counts = counts[0] - counts[1]
+            parts.append(np.ravel(counts) + _noise(_law(part), 1, generator))
+    return np.concatenate(parts)
+
+
+def _law(part: Mapping[str, Any]) -> IntegerLaw:
+    made: IntegerLaw = registry.get("mechanisms", part["family"])(
+        **{k: Fraction(v) for k, v in part["parameters"].items()}
+    )
+    return made
+
+
+@lru_cache(maxsize=256)
+def _central(law: Any) -> tuple[IntArray, FloatArray]:
+    points, mass = Additive(law).central()
+    return points, np.cumsum(mass / mass.sum())
+
+
+def _noise(law: IntegerLaw, size: int, generator: np.random.Generator) -> IntArray:
+    points, cumulative = _central(cast(Any, law))
+    index = np.searchsorted(cumulative, generator.random(size), side="right")
+    return points[np.minimum(index, len(points) - 1)]
+
+
+def _joint(release: Release) -> Joint:
+    if not isinstance(release.law, Joint) or release.law.structure not in ("margins", "nested"):
+        raise NotPublic(
+            "This release does not combine several measurements; use its tables and blocks directly."
+        )
+    return release.law
+
+
+def _position(release: Release, table: Table | str) -> int:
+    name = table if isinstance(table, str) else table.name
+    names = [t.name for t in release.tables]
+    if name not in names:
+        raise UnknownName.among("table", name, names)
+    return names.index(name)
+
+
+def _margins(law: Joint) -> tuple[Workload, dict[Margin, float]]:
+    parameters = law.parameters
+    shown = tuple(tuple(m) for m in parameters["shown"])
+    components = {tuple(a): float(v) for a, v in parameters["components"]}
+    return Workload(tuple(parameters["shape"]), shown), components
+
+
+def _estimates(arrays: Sequence[IntArray], laws: Sequence[Law], law: Joint) -> list[FloatArray]:
+    if law.structure == "nested":
+        return _nested_estimates(arrays, law)
+    workload, _ = _margins(law)
+    parts: dict[Margin, FloatArray] = {}
+    measured: dict[Margin, FloatArray] = {}
+    variances: dict[Margin, float] = {}
+    total = law.parameters.get("total")
+    for array, own, spec in zip(arrays, laws, law.parameters["blocks"], strict=True):
+        if isinstance(own, Joint):
+            decode = residual_components if own.structure == "residual" else fourier_components
+            parts.update(decode(array, own.parameters))
+        else:
+            margin = tuple(spec["axes"])
+            measured[margin] = array.astype(np.float64).reshape(tuple(workload.shape[a] for a in margin))
+            variances[margin] = float(spec["variance"])
+    if parts:
+        if total is not None:
+            parts[()] = np.array(float(total))
+        return [reconstruct(workload, parts, margin).ravel() for margin in workload.margins]
+    if total is not None:
+        measured[()], variances[()] = np.array(float(total)), KNOWN
+    found = least_squares(workload, measured, variances)
+    return [found[margin].ravel() for margin in workload.margins]
+
+
+def residual_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:
+    """Centred components in units of the counts, from a residual block and its law's parameters."""
+    shape, start = parameters["shape"], 0
+    found: dict[Margin, FloatArray] = {}
+    for part in parameters["components"]:
+        a, cells = tuple(part["axes"]), int(part["cells"])
+        array = values[start : start + cells].reshape(tuple(shape[i] for i in a))
+        found[a] = centre(array.astype(np.float64)) / cells
+        start += cells
+    return found
+
+
+def fourier_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:
+    """Centred components in units of the counts: a coefficient with alternating signs, over 2^|A|."""
+    found: dict[Margin, FloatArray] = {}
+    for value, part in zip(values.tolist(), parameters["components"], strict=True):
+        a = tuple(part["axes"])
+        array = np.array(float(value)) / 2 ** len(a)
+        for _ in a:
+            array = np.stack([array, -array])
+        found[a] = array
+    return found
+
+
+def _view(raw: Sequence[Sequence[int] | None]) -> View:
+    return tuple(None if groups is None else tuple(groups) for groups in raw)
+
+
+def _nested_estimates(arrays: Sequence[IntArray], law: Joint) -> list[FloatArray]:
+    specs = law.parameters["blocks"]
+    shown = [_view(v) for v in law.parameters["shown"]]
+    if len(specs) == 1:
+        shape = tuple(law.parameters["shape"])
+        return [aggregate(arrays[0].astype(np.float64).reshape(shape), v).ravel() for v in shown]
+    solver = _solver(law)
+    return [solver.estimate([a.astype(np.float64) for a in arrays], v) for v in shown]
+
+
+def _solver(law: Joint) -> DenseLeastSquares:
+    key = tuple((_view(s["view"]), float(s["variance"])) for s in law.parameters["blocks"])
+    return _cached_solver(tuple(law.parameters["shape"]), key)
+
+
+@lru_cache(maxsize=8)
+def _cached_solver(shape: tuple[int, ...], measured: tuple[tuple[View, float], ...]) -> DenseLeastSquares:
+    return DenseLeastSquares(shape, [Measured(view, variance) for view, variance in measured])
+
+
+def _nested_covariance(law: Joint, position: int) -> FloatArray:
+    if len(law.parameters["blocks"]) > 1:
+        return _solver(law).covariance(_view(law.parameters["shown"][position]))
+    return np.diag(nested_variance(law, position))
+
+
+def nested_variance(law: Joint, position: int) -> FloatArray:
+    """Variance of each cell of a shown view, flat."""
+    view = _view(law.parameters["shown"][position])
+    specs = law.parameters["blocks"]
+    if len(specs) > 1:
+        return np.diag(_solver(law).covariance(view)).copy()
+    noisy = np.full(tuple(law.parameters["shape"]), float(specs[0]["variance"]))
+    noisy.ravel()[list(law.parameters.get("structural_zeros", ()))] = 0.0
+    return aggregate(noisy, view).ravel()

@@ -1,0 +1,142 @@
+"""A released table as rows: one column per variable, then value, std_error, lower, upper, status."""
+
+from collections.abc import Iterator
+from math import isnan
+from statistics import NormalDist
+
+import numpy as np
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import Additive, FloatArray, Law
+from dalenius.core.release import Release, Table
+from dalenius.errors import DaleniusError, ParameterError, RequestError
+
+# Measures whose cells add up to a margin.
+ADDITIVE = ("count", "total", "weighted count")
+# Adjustments that move shown values without saying that they are biased.
+_MOVING = ("anchor", "invariants")
+COLUMNS = ("value", "std_error", "lower", "upper", "status")
+
+
+def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
+
+    A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has
+    normal ends at its exact variance. Counts are never negative, so the lower end is cut at zero, which keeps the
+    coverage; an upper end below zero is raised to zero.
+    """
+    if not 0 < confidence < 1:
+        raise ParameterError(
+            f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence"
+        )
+    is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
+    law = _law_of(release, table)
+    centre = table.values
+    if table.measure in ADDITIVE and is_adjusted:
+        centre, law = _measured(release, table)
+    if isinstance(law, Additive):
+        half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
+        half[list(table.space.structural_indices)] = 0.0
+    else:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
+    lower, upper = centre - half, centre + half
+    if table.measure == "count":
+        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+    return lower, upper
+
+
+def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
+    """Measured values behind an adjusted table, and their law; NaN where they cannot be rebuilt.
+
+    An adjustment moves what is shown, not what was measured: a valid interval is the measured one.
+    """
+    for block in release.blocks:
+        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
+        if is_same and isinstance(block.law, Additive):
+            return block.values.astype(np.float64) * float(block.law.step), block.law
+    if release.is_joint:
+        from dalenius.linear import joint
+
+        try:
+            rebuilt = joint.linear_map(release, table)([block.values for block in release.blocks])
+            return np.asarray(rebuilt, dtype=np.float64), None
+        except DaleniusError:
+            pass
+    return np.full(table.values.shape, np.nan), None
+
+
+def _law_of(release: Release, table: Table) -> Law | None:
+    """The law of the block that a table shows unchanged: the same cells, each with the variance of one draw."""
+    for block in release.blocks:
+        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
+        if is_same and isinstance(block.law, Additive):
+            drawn = np.delete(table.variance, list(table.space.structural_indices))
+            if np.allclose(drawn, block.law.variance, rtol=1e-9):
+                return block.law
+    return None
+
+
+def margin(release: Release, *names: str) -> Table:
+    """The table over some of the axes: as published if it was, otherwise the sum of the finest table.
+
+    Summed cells carry independent noise, so their variances add.
+    """
+    for table in release.tables:
+        if {axis.name for axis in table.space.axes} == set(names):
+            return table
+    source = next((t for t in release.tables if set(names) <= {a.name for a in t.space.axes}), None)
+    if source is not None and source.measure not in ADDITIVE:
+        raise RequestError(f"A {source.measure} does not add up; ask for the margin as a table of its own.")
+    if source is None or release.is_joint:
+        raise RequestError(
+            f"No published table can be summed to {' x '.join(names) or 'the total'}.",
+            received=list(names),
+            available=[[a.name for a in t.space.axes] for t in release.tables],
+        )
+    drop = tuple(i for i, axis in enumerate(source.space.axes) if axis.name not in names)
+    return Table(
+        name="margin: " + (" x ".join(names) or "total"),
+        space=source.space.margin(names),
+        values=source.values.reshape(source.shape).sum(axis=drop).ravel(),
+        variance=source.variance.reshape(source.shape).sum(axis=drop).ravel(),
+        measure=source.measure,
+        is_unbiased=source.is_unbiased,
+    )
+
+
+def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[tuple[object, ...]]:
+    """Labels and columns of every cell, in declared order."""
+    lower, upper = bounds(release, table, confidence)
+    errors = table.std_error
+    structural = set(table.space.structural_indices)
+    cells = table.space.labels() or [()]
+    columns = zip(cells, *(tidy_list(c) for c in (table.values, errors, lower, upper)), strict=True)
+    for i, (labels, value, error, low, high) in enumerate(columns):
+        yield (*labels, value, error, low, high, status(i in structural, error))
+
+
+def status(is_structural: bool, error: object) -> str:
+    """What a reader must know of a cell; a missing error is a withheld one."""
+    if is_structural:
+        return "structural zero"
+    return "error withheld" if error is None else "released"
+
+
+def tidy(value: float) -> object:
+    """Integers without a decimal point, missing numbers as None."""
+    if isnan(value):
+        return None
+    return int(value) if float(value).is_integer() else value
+
+
+def tidy_list(values: FloatArray) -> list[object]:
+    """`tidy` of many numbers at once."""
+    if len(values) and np.isfinite(values).all() and np.all(values == np.rint(values)):
+        whole: list[object] = values.astype(np.int64).tolist()
+        return whole
+    return [tidy(v) for v in values.tolist()]
+
+
+def header(space: CellSpace) -> tuple[str, ...]:
+    """Column names of `rows`."""
+    return (*(axis.name for axis in space.axes), *COLUMNS)

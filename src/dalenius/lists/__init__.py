@@ -1,0 +1,1 @@
+"""Free sums of a stored release: no data, no ledger."""

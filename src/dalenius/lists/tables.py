@@ -1,0 +1,248 @@
+"""A list released once and stored: every later table that is a sum of its cells is answered from it, for free.
+
+The list is charged as one event. Any table over its variables, at its level or a coarser declared one, with conditions on its
+variables, is a sum of canonical cells, so the same cell is the same number through every table that contains it, in every
+process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact. An answer counts exactly the
+records that a direct request would count (`dalenius.lists.universe`); where the two could differ it is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.law import Additive, FloatArray, Joint
+from dalenius.core.query import Filter
+from dalenius.core.release import Release, Table
+from dalenius.curator.nested_strategies import resolve
+from dalenius.curator.strategies import inside_filters, shows_structural_zero, table_name
+from dalenius.errors import Unsupported
+from dalenius.linear.margins import subsets
+from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered, placed
+from dalenius.spec.canonical import describe_axis, describe_condition
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """For one axis of the list: which of its labels go to which label of the answer, -1 where a label is left out."""
+
+    groups: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A table of the answer, and the table of the list of which it is a sum."""
+
+    space: CellSpace
+    source: Table
+    selections: list[_Selection]
+
+
+def answer_from_list(
+    release: Release,
+    request_space: CellSpace,
+    filters: Sequence[Filter],
+    domain: Domain,
+    margins: Sequence[tuple[str, ...]] | None = None,
+) -> Release | None:
+    """The requested table, or its margins, as sums of the stored list's cells; None if the list does not determine them.
+
+    The list must be of the same data and version. If it has conditions of its own, the request must state each of them. A
+    table that the list determines but for the records that it leaves out is refused with `OtherRows`, which says what to
+    change. Sums of an adjusted list are sums of what was shown, and say that they are biased.
+    """
+    about = release.provenance
+    if (about.dataset, about.population, about.version) != (domain.name, domain.population, domain.version):
+        return None
+    remaining = _unanswered(about.request.get("where") or (), filters, domain)
+    cross = Cross.of(release, domain)
+    if remaining is None or cross is None:
+        return None
+    spaces, is_applied = [request_space], True
+    if margins is not None:
+        # Margins are planned together: each counts the records inside the full cross of the request.
+        remaining += inside_filters(domain, request_space.axes)
+        spaces = [_margin(domain, request_space, margin) for margin in margins]
+        is_applied = _leaves_out_zeros(request_space, margins)
+    stated = combined(remaining, domain)
+    open_ones = {name: values for name, values in stated.items() if not cross.applies(name, values)}
+    matching = _Matching(cross, domain, open_ones)
+    found = [_found(release, space, matching) for space in spaces]
+    if any(one is None for one in found):
+        return None
+    gone = dict.fromkeys(name for space in spaces for name in cross.uncounted(space, stated))
+    cross.refuse(list(gone))
+    if not cross.check_zeros(request_space, is_applied, open_ones):
+        return None
+    asked = _asked(request_space, filters, domain, margins)
+    return _answer(release, [one for one in found if one is not None], asked)
+
+
+def _margin(domain: Domain, space: CellSpace, margin: Sequence[str]) -> CellSpace:
+    _, axes = resolve(domain, space.axes, margin)
+    return CellSpace(axes, space.structural_zeros if axes == space.axes else frozenset())
+
+
+def _leaves_out_zeros(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
+    """Whether the planner measures these margins inside the structural zeros' complement."""
+    names = {axis.name for axis in space.axes}
+    is_nested = any(name not in names for margin in margins for name in margin)
+    return is_nested or shows_structural_zero(space, margins)
+
+
+def _found(release: Release, space: CellSpace, matching: "_Matching") -> _Found | None:
+    for table in sorted(release.tables, key=lambda t: len(t.values)):
+        selections = matching.selections(table, space) if table.measure == "count" else None
+        if selections is not None:
+            return _Found(space, table, selections)
+    return None
+
+
+def _asked(
+    space: CellSpace, filters: Sequence[Filter], domain: Domain, margins: Sequence[tuple[str, ...]] | None
+) -> dict[str, Any]:
+    """What an answer says of its own cells and records, in the words of a canonical request."""
+    return {
+        "axes": [describe_axis(axis, domain) for axis in space.axes],
+        "where": [describe_condition(condition, domain) for condition in filters],
+        "structural_zeros": [list(cell) for cell in sorted(space.structural_zeros)],
+        "margins": None if margins is None else [[list(margin), "1"] for margin in margins],
+    }
+
+
+def _unanswered(
+    stored: Sequence[Mapping[str, Any]], filters: Sequence[Filter], domain: Domain
+) -> list[Filter] | None:
+    """The conditions that the list has not applied already; None if it applied one that was not asked for."""
+    left = list(filters)
+    for condition in stored:
+        same = [f for f in left if _is_same(condition, f, domain)]
+        if not same:
+            return None
+        left.remove(same[0])
+    return left
+
+
+def _is_same(condition: Mapping[str, Any], other: Filter, domain: Domain) -> bool:
+    if condition["variable"] != other.variable:
+        return False
+    if domain.variable(other.variable).is_numeric:
+        return (condition.get("low"), condition.get("high")) == (other.low, other.high)
+    labels = domain.variable(other.variable).categories.labels
+    return set(condition.get("categories", ())) == {labels[code] for code in other.codes}
+
+
+class _Matching:
+    """How the labels of stored tables relate to what is asked for."""
+
+    def __init__(self, cross: Cross, domain: Domain, conditions: Mapping[str, Values]) -> None:
+        self.cross, self.domain, self.conditions = cross, domain, conditions
+
+    def selections(self, table: Table, space: CellSpace) -> list[_Selection] | None:
+        """For each axis of the table, where its labels go; None if the answer is not a sum of cells."""
+        stored = {axis.variable for axis in table.space.axes}
+        wanted = {axis.variable: axis for axis in space.axes}
+        if not stored >= set(wanted) | set(self.conditions):
+            return None
+        found = []
+        for axis in table.space.axes:
+            target, cells = wanted.get(axis.variable), self._cells(axis)
+            if cells is None:
+                return None
+            groups = None if target is None else cells_of(target, self.domain)
+            places = placed(cells, groups, self.conditions.get(axis.variable))
+            if places is None:
+                return None
+            found.append(_Selection(tuple(places), 1 if target is None else len(target)))
+        return found
+
+    def _cells(self, axis: Axis) -> list[Values] | None:
+        """The values behind each label of a stored axis; a document keeps them in the list's own request."""
+        if axis.codes or axis.cuts:
+            return cells_of(axis, self.domain)
+        whole = self.cross.find(axis.variable)
+        if whole is None:
+            return None
+        cells = cells_of(whole, self.domain)
+        if len(axis) == len(whole) and (whole.cuts or axis.labels == whole.labels):
+            return cells
+        if not axis.level:
+            return None
+        hierarchy = self.domain.variable(axis.variable).hierarchy(axis.level)
+        place = [hierarchy.groups[p] for p in hierarchy.parent]
+        members = [frozenset(c for c, g in enumerate(place) if g == label) for label in axis.labels]
+        return [common(m, covered(cells)) for m in members]
+
+
+def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any]) -> Release:
+    about, names = release.provenance, [one.source.name for one in found]
+    note = {"name": "sum of a stored list", "list": about.digest, "tables": names, "cost": "none"}
+    nothing = {k: ("0" if k in ("rho", "delta", "epsilon") else v) for k, v in about.cost.items()}
+    tables = tuple(_table(release, one) for one in found)
+    return release.with_(
+        # The measured blocks of an adjusted list are not those of its sums.
+        blocks=release.blocks if all(table.is_unbiased for table in tables) else (),
+        tables=tables,
+        law=Joint("list", {"list": about.digest, "tables": names}),
+        adjustments=(*release.adjustments, note),
+        provenance=replace(about, cost=nothing, strategy="stored list", request={**about.request, **asked}),
+    )
+
+
+def _table(release: Release, found: _Found) -> Table:
+    source, space, selections = found.source, found.space, found.selections
+    values = _summed(source.values.reshape(source.shape), selections)
+    variance = _variance(release, source, selections)
+    own = [
+        axis.variable for axis in source.space.axes if any(a.variable == axis.variable for a in space.axes)
+    ]
+    order = [own.index(axis.variable) for axis in space.axes]
+    sizes = [s.size for axis, s in zip(source.space.axes, selections, strict=True) if axis.variable in own]
+    return Table(
+        name=table_name([axis.name for axis in space.axes]),
+        space=space,
+        values=values.reshape(sizes).transpose(order).ravel() if order else values.ravel(),
+        variance=variance.reshape(sizes).transpose(order).ravel() if order else variance.ravel(),
+        is_unbiased=source.is_unbiased,
+    )
+
+
+def _summed(array: FloatArray, selections: Sequence[_Selection]) -> FloatArray:
+    out = np.asarray(array, dtype=np.float64)
+    for axis, selection in enumerate(selections):
+        moved = np.moveaxis(out, axis, 0)
+        summed = np.zeros((selection.size, *moved.shape[1:]))
+        kept = [i for i, g in enumerate(selection.groups) if g >= 0]
+        np.add.at(summed, [selection.groups[i] for i in kept], moved[kept])
+        out = np.moveaxis(summed, 0, axis)
+    return out
+
+
+def _variance(release: Release, table: Table, selections: Sequence[_Selection]) -> FloatArray:
+    """Exact: for a product of label sets the covariance of a residual component is a product over axes."""
+    law = release.law
+    counts = [np.bincount([g for g in s.groups if g >= 0], minlength=s.size) for s in selections]
+    if isinstance(law, Joint) and law.structure == "margins":
+        names = list(law.parameters["axes"])
+        margin = tuple(names.index(axis.name) for axis in table.space.axes)
+        place = {a: k for k, a in enumerate(margin)}
+        components = {tuple(a): float(v) for a, v in law.parameters["components"]}
+        total = np.zeros([s.size for s in selections])
+        for a in subsets(tuple(sorted(margin))):
+            if a not in components:
+                continue
+            part: FloatArray = np.array(components[a])
+            for axis in range(len(margin)):
+                n, m = len(table.space.axes[axis]), counts[axis].astype(np.float64)
+                factor = m - m * m / n if any(place[i] == axis for i in a) else (m / n) ** 2
+                part = np.multiply.outer(part, factor)
+            total += part
+        return total
+    if isinstance(law, Additive) or (
+        isinstance(law, Joint) and law.structure == "nested" and len(release.blocks) == 1
+    ):
+        return _summed(table.variance.reshape(table.shape), selections)
+    raise Unsupported("The stored list has no law from which variances of sums follow.")
