@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dalenius.core.release import Release, Table
-from dalenius.errors import ParameterError
+from dalenius.errors import DocumentError
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
 from dalenius.publish.to_json import load_release, to_json
@@ -29,7 +29,7 @@ def is_single_file(path: str | Path) -> bool:
     if place.is_dir() or not place.suffix[1:2].isalpha():
         return False
     if place.suffix.lower() not in _WRITERS:
-        raise ParameterError(
+        raise DocumentError(
             f"A release is saved as .json, .csv, .html or into a directory; received {place.name!r}."
         )
     return True

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dalenius.core.neighbours import Relation
+from dalenius.core.neighbours import Relation, Scope
 from dalenius.curator.opening import declare_unit, ensure_quota, open_account
 from dalenius.errors import (
     ApprovalRequired,
@@ -465,3 +465,30 @@ def test_declarations_out_of_range_are_refused(ledger):
     ):
         with pytest.raises(ParameterError):
             declare()
+
+
+def test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses(ledger, charge):
+    own = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}
+    ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
+    ledger.quota("people", "ann", "0.02", 0, by="custodian")
+    ledger.cap("people", "income", "0.02", 0, by="custodian")
+    for number, who in enumerate([{"analyst": "ann"}, {"variables": ("income",)}]):
+        refused = charge(f"a{number}", rho="1/2", **own, **who)
+        for ask in (ledger.quote, ledger.reserve):
+            with pytest.raises((QuotaExhausted, BudgetExhausted), match="data-dependent page") as refusal:
+                ask(refused)
+            assert refusal.value.detail["page"] == "data-dependent"
+    assert ledger.account("people").data_dependent == 0
+    # Nobody limited Ben: both pages pay him alike.
+    assert ledger.reserve(charge("bb", rho="1/8", analyst="ben", **own)).lease
+    ledger.quota_on_every_page("people", "ann", "1/4", 0, by="custodian")
+    assert ledger.reserve(charge("cc", rho="1/8", analyst="ann", **own)).lease
+    with pytest.raises(QuotaExhausted, match="cannot pay"):
+        ledger.reserve(charge("dd", rho="1/4", analyst="ann", **own))
+    assert ledger.verify().is_ok
+
+
+def test_a_quota_on_every_page_leaves_pages_without_a_budget_alone(ledger):
+    assert [entry.body["page"] for entry in ledger.quota_on_every_page("people", "ann", 1, 0, by="c")] == [
+        "master"
+    ]

@@ -28,7 +28,7 @@ def near(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA):
 
 def table() -> MagnitudeTable:
     query = TableQuery(space=SPACE, aggregate=Aggregate.TOTAL, value="x")
-    return MagnitudeTable(query=query, low=LOW, high=HIGH)
+    return MagnitudeTable(query=query, low=LOW, high=HIGH, keeps_values=True)
 
 
 def step(**changes) -> BootstrapTotals:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dalenius.errors import DaleniusError, ParameterError, StorageError, Undelivered
+from dalenius.errors import DaleniusError, DocumentError, ParameterError, StorageError, Undelivered
 from dalenius.storage import is_single_file, is_written_name
 
 
@@ -20,11 +20,7 @@ def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
     if output is None:
         return None
     try:
-        is_single = is_single_file(output)
-        if output.exists() and not is_single and not output.is_dir():
-            raise ParameterError(
-                f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither."
-            )
+        is_single = _is_single(output)
         for given in inputs:
             path = output if is_single else output / given.name
             is_written = is_single or is_written_name(given.name)
@@ -36,6 +32,20 @@ def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
             f"Nothing can be written to {str(output)!r}: {error.strerror}. Nothing was charged."
         ) from None
     return output
+
+
+def _is_single(output: Path) -> bool:
+    """Whether one file is written, or a directory."""
+    refused = ParameterError(
+        f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither.", received=str(output)
+    )
+    try:
+        is_single = is_single_file(output)
+    except DocumentError:
+        raise refused from None
+    if output.exists() and not is_single and not output.is_dir():
+        raise refused
+    return is_single
 
 
 def _try_to_write(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`dalenius demo`: the US military 2010 full count, from microdata to a published, protected table."""
+"""`dalenius demo`: the US military 2010 full count, or a synthetic survey, from microdata to protected tables."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,15 +7,34 @@ import typer
 
 
 def demo(
-    directory: Annotated[Path, typer.Option("-o", "--output", help="Where the demo lives.")] = Path(
-        "dalenius-demo"
-    ),
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where the demo lives: dalenius-demo, or dalenius-survey.",
+            show_default=False,
+        ),
+    ] = None,
+    survey: Annotated[
+        bool,
+        typer.Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Release grade x branch x gender of 1.4 million persons at epsilon 1, and show how far off it is.
 
-    The data are public, so the demo may print the truth beside the release. A real custodian must not.
+    The data are public, so the demo may print the truth beside the release. A real custodian must not. With --survey the
+    demo writes both waves of a synthetic survey with their documents, registers them, and releases every example request.
     """
+    if survey:
+        release_survey(directory or Path("dalenius-survey"), as_json=as_json)
+    else:
+        release_count(directory or Path("dalenius-demo"), as_json=as_json)
+
+
+def release_count(directory: Path, *, as_json: bool) -> None:
+    """The full count: one table, compared with the shipped counts."""
     from dalenius.cli.output import console, emit, print_release, stages
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
@@ -81,3 +100,45 @@ def compare(release: object) -> dict[str, object]:
         "mean_absolute_error": float(error.mean()),
         "covered": float(((lower <= truth) & (truth <= upper))[perturbed].mean()),
     }
+
+
+def release_survey(directory: Path, *, as_json: bool) -> None:
+    """The synthetic survey: both waves in one ledger, and every example request released into a folder of its own."""
+    from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.curator.curator import Curator
+    from dalenius.demo import survey
+    from dalenius.spec.load import load_request
+    from dalenius.storage import save
+
+    ledger, policy = directory / "ledger.sqlite", directory / survey.POLICY
+    releases = {}
+    with stages(quiet=as_json) as stage:
+        stage("making the rows from their seed")
+        for document in survey.materialise(directory):
+            stage(f"registering {document.stem}")
+            with Curator.open(document, ledger=ledger, policy=policy) as curator:
+                curator.register(by="demo custodian")
+        for name in survey.REQUESTS:
+            stage(f"releasing {name}")
+            request = directory / f"{name}.toml"
+            dataset = directory / load_request(request).dataset
+            with Curator.open(dataset, ledger=ledger, policy=policy) as curator:
+                releases[name] = curator.release(request)
+            save(releases[name], directory / "releases" / name)
+    if as_json:
+        entries = {name: release.provenance.ledger_entry for name, release in releases.items()}
+        emit({"directory": str(directory), "releases": entries})
+        return
+    print_release(releases[survey.REQUESTS[0]])
+    terminal = console()
+    terminal.print("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
+    terminal.print(
+        f"Written to [bold]{directory}[/]: two waves, policy, {len(releases)} requests, regions.geojson, and releases/."
+    )
+    terminal.print("Try next [dim](source .venv/bin/activate)[/]:")
+    for command in (
+        f"dalenius show {directory / 'releases' / 'income'}",
+        f"dalenius plan {directory / 'margins.toml'}",
+        f"dalenius ledger show --ledger {ledger}",
+    ):
+        terminal.print(f"  {command}", soft_wrap=True)

@@ -218,7 +218,10 @@ def quota(
     rho: Annotated[str, typer.Option("--rho", help="What may be spent in all, such as 0.5 or 1/3.")],
     delta: Annotated[str, typer.Option("--delta", help="Failure probability in all.")] = "0",
     population: Population = None,
-    page: Page = "master",
+    page: Annotated[
+        str | None,
+        typer.Option("--page", help="master or data-dependent; every page that has a budget if left out."),
+    ] = None,
     by: By = "custodian",
     anchor: AnchorPath = None,
     keys: KeysPath = None,
@@ -227,7 +230,10 @@ def quota(
     """Set an analyst's quota inside the budget; what was spent before counts."""
     with _opened(ledger, anchor, keys) as book:
         name = _only(book, population)
-        entry = book.quota(name, analyst, rho, delta, by=by, page=page)
+        if page is None:
+            entry = book.quota_on_every_page(name, analyst, rho, delta, by=by)[0]
+        else:
+            entry = book.quota(name, analyst, rho, delta, by=by, page=page)
         _confirm(book, name, entry.name, as_json)
 
 

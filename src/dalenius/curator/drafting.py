@@ -1,97 +1,159 @@
 """A first draft of a dataset document from a file, for the custodian to finish.
 
-Names and types come from the file's schema. Categories and bounds are read from rows only when the custodian asks
-(`from_data`), and are then marked `confirmed = false`: nothing runs on them until somebody who knows what the data
-*may* hold has read and confirmed them.
+Names come from the file's header or schema, through the reader that also counts the rows. Categories and bounds are read
+from rows only when the custodian asks (`from_data`), and are then marked `confirmed = false`: nothing runs on them until
+somebody who knows what the data *may* hold has read and confirmed them. Such a draft is confidential: it shows values.
 """
 
 import json
 from pathlib import Path
 
+from dalenius.core.domain import DROP, Categories, Domain, Variable
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.rationals import plain
+from dalenius.curator.column_summary import MOST_CATEGORIES, ColumnSummary, summarise
+from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import RequestError
 
-_NUMERIC = (
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-)
-_REAL = ("FLOAT", "DOUBLE", "DECIMAL")
-_MOST_CATEGORIES = 60
+_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".duckdb", ".db")
+_BANNER = "# CONFIDENTIAL until you have checked it: categories and bounds below were read from the rows."
+_NOTE = "confirmed = false          # read from the data: check, then set to true"
+_MOST_ALTERNATIVES = 60
+_LONGEST_NAME = 200
 
 
 def draft(data: str | Path, *, from_data: bool = False) -> str:
-    """TOML text of a dataset document for one CSV or Parquet file."""
-    import duckdb
-
+    """TOML text of a dataset document for one CSV (plain or .gz), Parquet or DuckDB file."""
     path = Path(data)
-    reader = {".csv": "read_csv", ".tsv": "read_csv", ".gz": "read_csv", ".parquet": "read_parquet"}.get(
-        path.suffix
-    )
     if not path.is_file():
         raise RequestError(f"There is no file {str(data)!r}.", received=str(data))
-    if reader is None:
+    is_packed = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
+    if suffix not in (_SUFFIXES[:3] if is_packed else _SUFFIXES):
         raise RequestError(
-            f"describe reads a .csv or .parquet file; received {path.name!r}.", received=path.name
+            f"describe reads a .csv, .tsv (also .gz), .parquet or .duckdb file; received {path.name!r}.",
+            received=path.name,
         )
-    connection = duckdb.connect(":memory:")
-    relation = f"{reader}({_quote(str(path))})"
-    try:
-        columns = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    except duckdb.Error:
-        raise RequestError(
-            f"{path.name!r} could not be read as {path.suffix[1:]}.", received=path.name
-        ) from None
-    stem = path.name.split(".")[0]
-    lines = [
+    columns = DuckDBSource(_domain(()), path).columns
+    source = DuckDBSource(_domain(tuple(name for name in columns if _is_name(name))), path)
+    lines = [_BANNER] if from_data else []
+    lines += [
         "[dataset]",
-        f"name = {json.dumps(stem)}",
+        f"name = {_text(path.name.split('.')[0] or 'data')}",
         'population = ""            # who is in the data: owns the budget',
         'version = "1"',
-        f"source = {json.dumps(path.name)}",
+        f"source = {_text(path.name)}",
         "",
         "[unit]",
         'relation = "add-remove"    # or "replace"',
     ]
-    for name, kind, *_ in columns:
-        lines += ["", f"[variables.{_key(name)}]", f"label = {json.dumps(name)}"]
-        lines += _declare(connection, relation, name, str(kind), from_data=from_data)
+    for name, kind in columns.items():
+        lines.append("")
+        if not _is_name(name):
+            lines.append("# A column whose name is empty, too long or holds control characters was left out.")
+        elif from_data:
+            summary = summarise(name, source.contents(name), is_boolean=kind == "BOOLEAN")
+            lines += _from_rows(summary)
+        else:
+            lines += [*_heading(name), *_from_type(kind, is_text_file=suffix in _SUFFIXES[:3])]
     return "\n".join(lines) + "\n"
 
 
-def _declare(connection: object, relation: str, name: str, kind: str, *, from_data: bool) -> list[str]:
-    is_number = kind.startswith(_NUMERIC + _REAL)
-    if not from_data:
-        if is_number:
+def _domain(names: tuple[str, ...]) -> Domain:
+    """A domain that declares nothing about its columns but that they are there."""
+    anything = Categories(labels=("?",))
+    return Domain(
+        name="draft",
+        population="draft",
+        version="1",
+        variables={name: Variable(name=name, domain=anything) for name in names},
+        neighbours=Neighbours(relation=Relation.ADD_REMOVE),
+    )
+
+
+def _heading(name: str) -> list[str]:
+    return [f"[variables.{_key(name)}]", f"label = {_text(name)}"]
+
+
+def _from_type(kind: str, *, is_text_file: bool) -> list[str]:
+    """What a type alone tells; of a text file only the names are known."""
+    is_number = any(word in kind for word in ("INT", "FLOAT", "DOUBLE", "DECIMAL"))
+    if is_number:
+        return [
+            "bounds = [0, 0]            # declare what the variable may hold",
+            "step = 1",
+            "confirmed = false",
+        ]
+    further = "; for a number: bounds = [0, 100] and step = 1" if is_text_file else ""
+    return [f'categories = ["?"]         # declare every category{further}', "confirmed = false"]
+
+
+def _from_rows(summary: ColumnSummary) -> list[str]:
+    """A declaration that reads every value of the column, or a remark on why there is none."""
+    name = summary.name
+    if summary.rows == 0:
+        return [f"# [variables.{_key(name)}] holds no value: left out."]
+    if summary.is_identifier:
+        return [
+            f"# [variables.{_key(name)}] looks like an identifier: left out. If it tells the units apart, write",
+            f"# id = {_text(name)} (and max_rows, if a unit has several rows) in [unit].",
+        ]
+    lines = _heading(name)
+    if summary.missing:
+        lines.append(
+            "# Values are missing: such rows leave every table that uses the variable, unless you name a"
+        )
+        lines.append("# category (or number) that stands for them: missing = …")
+    if summary.is_unique and summary.is_whole:
+        lines.append("# No value comes twice: take it out if it is an identifier.")
+    has_categories = summary.texts is not None and _may_be_listed(summary.texts)
+    if not summary.is_number or (summary.is_code and has_categories):
+        if not has_categories or summary.texts is None:
             return [
-                "bounds = [0, 0]            # declare what the variable may hold",
-                "step = 1",
-                "confirmed = false",
+                f"# [variables.{_key(name)}] holds more than {MOST_CATEGORIES} texts, or bytes that are none: left out.",
+                "# Declare it with categories_file = …, if it is a classification.",
             ]
-        return ['categories = ["?"]         # declare every category', "confirmed = false"]
-    column = '"' + name.replace('"', '""') + '"'
-    execute = connection.execute  # type: ignore[attr-defined]
-    distinct = execute(
-        f"SELECT DISTINCT CAST({column} AS VARCHAR) FROM {relation} WHERE {column} IS NOT NULL"
-        f" ORDER BY 1 LIMIT {_MOST_CATEGORIES + 1}"
-    ).fetchall()
-    note = "confirmed = false          # read from the data: check, then set to true"
-    if len(distinct) <= _MOST_CATEGORIES:
-        return [f"categories = {json.dumps([v for (v,) in distinct], ensure_ascii=False)}", note]
-    if not is_number:
-        return ['categories = ["?"]         # too many values to draft', note]
-    low, high = execute(f"SELECT floor(min({column})), ceil(max({column})) FROM {relation}").fetchone()
-    return [f"bounds = [{int(low)}, {int(high)}]", "step = 1", note]
+        lines += _listed(summary.texts)
+        if summary.is_number:
+            bounds, step = _numeric(summary)
+            lines += [f"# {bounds}; instead, if these are amounts", f"# {step}"]
+        return [*lines, _NOTE]
+    lines += _numeric(summary)
+    if summary.is_whole and has_categories and summary.distinct <= _MOST_ALTERNATIVES:
+        lines.append(f"# {_listed(summary.texts or ())[0]}    # instead, if these are codes")
+    return [*lines, _NOTE]
+
+
+def _numeric(summary: ColumnSummary) -> list[str]:
+    lower, upper = (plain(bound) for bound in summary.bounds)
+    return [f"bounds = [{lower}, {upper}]    # rounded outward", f"step = {plain(summary.step)}"]
+
+
+def _listed(texts: tuple[str, ...]) -> list[str]:
+    if DROP not in texts:
+        return [f"categories = [{', '.join(map(_text, texts))}]"]
+    # "drop" is the word for rows that are left out, so a value of that name takes another label.
+    labels = (f"{_text(t)} = {_text(t if t != DROP else 'drop (value)')}" for t in texts)
+    return [f"categories = {{ {', '.join(labels)} }}"]
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST_NAME and not any(ord(sign) < 32 for sign in name)
+
+
+def _may_be_listed(texts: tuple[str, ...]) -> bool:
+    """Whether a document can hold the texts: all are Unicode, and names where they stand before a label."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return DROP not in texts or all(map(_is_name, texts))
 
 
 def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _text(name)
 
 
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _text(content: str) -> str:
+    """A basic string of TOML: JSON's, and DEL escaped too."""
+    return json.dumps(content, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -41,8 +41,9 @@ class Holding:
 
     @property
     def domain_digest(self) -> str:
-        """Digest of what was declared; where the file lies is not part of it."""
+        """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it."""
         content = self.document.to_dict()
+        content.pop("translations", None)
         place = ("source", "title")
         return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
 

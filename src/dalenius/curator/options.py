@@ -310,6 +310,8 @@ def _residual(setting: Setting, purse: Purse) -> Option:
 
 
 def _fourier(setting: Setting, purse: Purse) -> Option:
+    if setting.mechanism not in (None, purse.mechanism):
+        raise Unsupported(f"Fourier coefficients use {purse.mechanism} noise here.")
     workload = setting.workload
     if any(workload.shape[a] != 2 for a in workload.interior):
         raise Unsupported("Fourier coefficients need variables of exactly two categories.")

@@ -15,13 +15,12 @@ from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.domain import Domain
-from dalenius.core.evidence import Evidence
 from dalenius.core.law import Additive
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.curator import dominance, properties
+from dalenius.curator import dominance, properties, rules
 from dalenius.curator.data_dependent import is_data_dependent, plan_data_dependent
 from dalenius.curator.learned_bounds import plan_learned_bounds
 from dalenius.curator.magnitudes import Choose, plan_mean, plan_total
@@ -53,18 +52,19 @@ class Planner:
 
     def plan(self, request: RequestDocument) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
+        rules.check_weight(request)
+        query = self._check(request)
         if is_data_dependent(request.privacy.definition):
-            self._check(request)
-            return plan_data_dependent(self.domain, request, self.policy)
-        plan = self._planned(request)
-        self._admit(plan.mechanism, plan.evidence)
+            plan: TablePlan = plan_data_dependent(self.domain, request, self.policy)
+        else:
+            plan = self._planned(request, query)
+        rules.check(plan, request, query.space, self.policy)
         return plan
 
-    def _planned(self, request: RequestDocument) -> TablePlan:
+    def _planned(self, request: RequestDocument, query: TableQuery) -> TablePlan:
         budget = request.budget()
         definition = self.definition(budget)
         _check_amounts(budget, definition)
-        query = self._check(request)
         if asks_for_order_statistic(request):
             return plan_order_statistic(self.domain, request, query.where, budget, definition)
         _check_options(request)
@@ -197,14 +197,12 @@ class Planner:
     def _ruled(
         self, request: RequestDocument, sensitivity: Sensitivity, budget: Budget, definition: Definition
     ) -> Mechanism:
-        """The mechanism that the policy's table rules ask for, or the chosen one within its variance cap."""
-        rules = self.policy.table
-        if rules.maximum_entropy or rules.truncation is not None:
+        """The mechanism that the policy's table rules ask for, or the chosen one."""
+        wanted = self.policy.table
+        if wanted.maximum_entropy or wanted.truncation is not None:
             relation = self.domain.neighbours.relation
-            return properties.mechanism_for(rules, sensitivity, relation, definition, budget)
-        mechanism = self.choose(request.privacy.mechanism, sensitivity, budget, definition)
-        properties.check_variance(rules, mechanism)
-        return mechanism
+            return properties.mechanism_for(wanted, sensitivity, relation, definition, budget)
+        return self.choose(request.privacy.mechanism, sensitivity, budget, definition)
 
     def choose(
         self, named: str | None, sensitivity: Sensitivity, budget: Budget, definition: Definition
@@ -213,9 +211,7 @@ class Planner:
         if named is not None:
             if named not in registry.names("mechanisms"):
                 raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
-            mechanism = self._calibrated(named, sensitivity, budget, definition)
-            self._admit(mechanism.name, mechanism.evidence)
-            return mechanism
+            return self._calibrated(named, sensitivity, budget, definition)
         best: Mechanism | None = None
         allowed = self.policy.allow.mechanisms
         for name in CANDIDATES if allowed is None else allowed:
@@ -234,15 +230,6 @@ class Planner:
     ) -> Mechanism:
         family = registry.get("mechanisms", name)
         return calibrate(family, sensitivity, self.domain.neighbours.relation, definition, budget)
-
-    def _admit(self, mechanism: str, evidence: Evidence) -> None:
-        """Refuse noise that the policy does not open, whichever way it was chosen."""
-        is_listed = mechanism in registry.names("mechanisms")
-        if not self.policy.allows_mechanism(mechanism, evidence) and (is_listed or not evidence.is_strong):
-            raise NotAllowed(
-                f"The policy does not open the mechanism {mechanism!r} (evidence: {evidence.level}).",
-                mechanism=mechanism,
-            )
 
     def _only_mechanism(self) -> str | None:
         """The one mechanism that the policy allows for margins, if it allows a single one."""

@@ -6,6 +6,7 @@ look at exact counts: a rule evaluated on them would be a release.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def mechanism_for(
             )
     else:
         mechanism = calibrate(DiscreteLaplace, sensitivity, relation, definition, budget)
-    check_variance(rules, mechanism)
+    check_variance(rules, mechanism.variance)
     return mechanism
 
 
@@ -163,26 +164,34 @@ def _most_random(
     return law
 
 
-def check_variance(rules: TableRules, mechanism: Mechanism) -> None:
-    """Refuse noise above the variance cap, from the law alone."""
-    if rules.variance_cap is not None and mechanism.variance > float(rules.variance_cap) * (1 + 1e-9):
+def check_variance(rules: TableRules, variance: float) -> None:
+    """Refuse noise above the variance cap, from the law alone; infinity stands for a variance that is not known."""
+    if rules.variance_cap is None or variance <= float(rules.variance_cap) * (1 + 1e-9):
+        return
+    cap = float(rules.variance_cap)
+    if not isfinite(variance):
         raise NotAllowed(
-            f"The noise has variance {mechanism.variance:.4g}; the policy allows {float(rules.variance_cap):g}."
-            " A larger epsilon is needed.",
-            received=mechanism.variance,
+            f"The policy allows a variance of at most {cap:g}, and the variance of these numbers is not known before data"
+            " are read. Ask for counts or totals.",
+            rule="variance_cap",
         )
+    raise NotAllowed(
+        f"The noise has variance {variance:.4g}; the policy allows {cap:g}. A larger epsilon is needed.",
+        received=variance,
+    )
 
 
 def apply(rules: TableRules, release: Release) -> Release:
     """The rules that adjust released values, in order: sparse, nonnegative, threshold. Measured blocks stay.
 
-    They are about counts; a release of totals or means passes unchanged. Nothing here can fail after the charge: where the
+    They are about counts, and under them nothing else is planned; a release of anything else passes unchanged. A list of
+    tables is withheld as a whole if one of them is sparse: the others would show its sums. Nothing here can fail after the charge: where the
     nearest consistent table cannot be found from what is shown, negative cells are cut at zero one by one.
     """
     if not release.tables or any(table.measure not in COUNTS for table in release.tables):
         return release
     if rules.sparse is not None:
-        mean = float(np.mean(release.tables[0].values))
+        mean = min(float(np.mean(table.values)) for table in release.tables)
         if mean < float(rules.sparse):
             note = {"name": "withheld", "reason": "sparse", "rule": "mean released count", "charged": True}
             return release.with_(tables=(), blocks=(), adjustments=(*release.adjustments, note))

@@ -1,10 +1,12 @@
 """What stands after FROM: a file or a frame made known to a DuckDB connection."""
 
 import csv
+import gzip
 from dataclasses import dataclass
 from glob import glob
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dalenius.engines._arrow import arrow_table
 from dalenius.errors import DocumentError
@@ -33,7 +35,7 @@ class Relation:
             return None
         total = 0
         for path in self.files:
-            with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+            with _lines(path) as stream:
                 total += sum(1 for record in csv.reader(stream, delimiter=self.delimiter) if record) - 1
         return total
 
@@ -41,14 +43,14 @@ class Relation:
         """Whether every record of the CSV files is one line, and all lines end alike; True for other data."""
         for path in self.files if self.is_csv else ():
             ends = set()
-            with path.open("rb") as raw:
+            with _content(path) as raw:
                 while chunk := raw.read(1 << 22):
                     ends |= {"crlf"} if b"\r\n" in chunk else set()
                     bare = chunk.replace(b"\r\n", b"")
                     ends |= ({"lf"} if b"\n" in bare else set()) | ({"cr"} if b"\r" in bare else set())
             if len(ends) > 1 and not _is_cut_crlf(path):
                 return False
-            with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+            with _lines(path) as stream:
                 reader = csv.reader(stream, delimiter=self.delimiter)
                 records = sum(1 for _ in reader)
                 if reader.line_num != records:
@@ -56,9 +58,20 @@ class Relation:
         return True
 
 
+def _content(path: Path) -> IO[bytes]:
+    """The bytes of a text file, unpacked if its name ends in .gz."""
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _lines(path: Path) -> IO[str]:
+    """The same as text; a byte that is no UTF-8 is a character like any other."""
+    return TextIOWrapper(_content(path), encoding="utf-8-sig", errors="replace", newline="")
+
+
 def _is_cut_crlf(path: Path) -> bool:
     """Whether a file looked mixed only because a chunk ended between the two characters of a line end."""
-    content = path.read_bytes()
+    with _content(path) as raw:
+        content = raw.read()
     rest = content.replace(b"\r\n", b"")
     return b"\n" not in rest and b"\r" not in rest
 
@@ -80,6 +93,8 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
     if suffix in (".duckdb", ".db"):
         connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
         return Relation(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
+    if suffix == ".gz":
+        suffix = Path(files[0].stem).suffix.lower()
     delimiter = "\t" if suffix == ".tsv" else delimiter
     return Relation(_csv(files, names, delimiter), files, delimiter=delimiter)
 
@@ -88,7 +103,7 @@ def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
     """Every column is text and nothing is sniffed: a type guess would let one row change how all others are read."""
     headers = []
     for path in files:
-        with path.open("rb") as raw:
+        with _content(path) as raw:
             # Only the header must be text; a bad byte in a later row is a value like any other.
             first = raw.readline(1 << 20).decode("utf-8-sig").splitlines()[:1]
             headers.append(next(csv.reader(first, delimiter=delimiter), []))

@@ -141,6 +141,18 @@ class DuckDBSource:
                 digest_column(digest, name, self._relation.frame.column(name))
         return digest.hexdigest()
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Names of the columns that can be declared, with their types; every column of a CSV file is text."""
+        return {n: kind for n, kind in self._types.items() if not _is_nested(kind)}
+
+    def contents(self, name: str) -> Iterator[tuple[object, int]]:
+        """Distinct raw values of a variable as this engine reads them, with their counts; for the custodian alone."""
+        column = name_of(self.domain.variable(name).source_column)
+        statement = f"SELECT {column} AS v, count(*) AS n FROM {self._relation.sql} GROUP BY {column}"
+        for batch in self._stream(statement):
+            yield from zip(batch.column("v").to_pylist(), batch.column("n").to_pylist(), strict=True)
+
     def judge(self) -> Mapping[str, Any]:
         """Counts of odd values, for the custodian; reads every declared column once."""
         self._check_records()
@@ -185,7 +197,7 @@ class DuckDBSource:
     def _check_columns(self) -> None:
         check_columns(self._columns(), self._types)
         for name in self._columns():
-            if any(mark in self._types[name].upper().split("(")[0] for mark in _NESTED):
+            if _is_nested(self._types[name]):
                 raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
 
     def _read_rare_types_as_text(self) -> None:
@@ -316,14 +328,10 @@ class DuckDBSource:
 
     def _notes(self, variable: Variable) -> dict[str, int]:
         """How many values were odd, from the distinct raw values."""
-        column = name_of(variable.source_column)
-        statement = f"SELECT {column} AS v, count(*) AS n FROM {self._relation.sql} GROUP BY {column}"
         read = reader(variable)
         notes = {str(note): 0 for note in Note}
-        for batch in self._stream(statement):
-            counts = batch.column("n").to_pylist()
-            for value, count in zip(batch.column("v").to_pylist(), counts, strict=True):
-                notes[str(read(value)[1])] += count
+        for value, count in self.contents(variable.name):
+            notes[str(read(value)[1])] += count
         return notes
 
     def _zero_variables(self) -> tuple[str, ...]:
@@ -338,6 +346,10 @@ class DuckDBSource:
                 matched &= np.isin(expanded(batch[name]), [categories.code(label) for label in labels])
             inside |= matched
         return int(inside.sum())
+
+
+def _is_nested(kind: str) -> bool:
+    return any(mark in kind.upper().split("(")[0] for mark in _NESTED)
 
 
 def _is_matchable(variable: Variable) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from dalenius.core.budget import UNIT, Cost
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain
-from dalenius.ledger.charge import DATA_DEPENDENT, Charge, Units
+from dalenius.ledger.charge import DATA_DEPENDENT, MASTER, PAGES, Charge, Units
 
 TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"
 NO_LIMIT = 4 * 10**18
@@ -150,6 +150,12 @@ class Account:
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the balance must know."""
         return () if self.is_complete else (WARNING,)
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """Pages with a budget; the master page is always one of them."""
+        granted = {p.key.page for p in self.purses if p.key.kind == TOTAL and p.limit_rho}
+        return tuple(page for page in PAGES if page == MASTER or page in granted)
 
     @classmethod
     def of(cls, terms: Terms, purses: tuple[Purse, ...]) -> "Account":

@@ -113,6 +113,13 @@ class Declarations(Books):
         """Set what an analyst may spend in all; what was spent before counts."""
         return self._limit("quota", population, analyst, rho, delta, by, page)
 
+    def quota_on_every_page(
+        self, population: str, analyst: str, rho: object, delta: object, by: str
+    ) -> tuple[Entry, ...]:
+        """Set the same quota on each page that has a budget; on a page without one the analyst is refused."""
+        pages = self.account(population).pages
+        return tuple(self.quota(population, analyst, rho, delta, by, page) for page in pages)
+
     def cap(
         self, population: str, variable: str, rho: object, delta: object, by: str, page: str = MASTER
     ) -> Entry:

@@ -16,7 +16,7 @@ from dalenius.errors import (
     QuotaExhausted,
 )
 from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, PurseKey, purses_of
-from dalenius.ledger.charge import Charge, Reservation
+from dalenius.ledger.charge import PAGES, Charge, Reservation
 from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import canonical_body
@@ -55,7 +55,7 @@ class Reserve:
         """The account, the purses, and whatever was done under the same key."""
         return Needs(
             populations=frozenset({self.charge.population}),
-            purses=frozenset(self.purses),
+            purses=frozenset(self.purses).union(*map(_elsewhere, self.purses)),
             keys=frozenset({self.charge.key}),
             datasets=frozenset({self.charge.dataset}),
         )
@@ -175,10 +175,30 @@ class Reserve:
                 )
             if not purse.pays(units):
                 raise _refusal(purse, charge)
+            if not purse.is_limited and any(state.purse(other).is_limited for other in _elsewhere(key)):
+                raise _unlimited_here(key, charge)
 
     @property
     def _is_approved(self) -> bool:
         return bool(self.charge.approved_by) and self.charge.approved_by != self.charge.analyst
+
+
+def _elsewhere(key: PurseKey) -> list[PurseKey]:
+    """The same analyst's quota, or the same variable's cap, on the other pages."""
+    if key.kind not in (ANALYST, VARIABLE):
+        return []
+    return [key._replace(page=page) for page in PAGES if page != key.page]
+
+
+def _unlimited_here(key: PurseKey, charge: Charge) -> Exception:
+    """Who is held to a limit on one page is not let through where nobody wrote it down again."""
+    what = "quota of" if key.kind == ANALYST else "cap of variable"
+    message = (
+        f"The {what} {key.name!r} says nothing about the {key.page} page, so nothing is charged there; the custodian"
+        " sets one on that page."
+    )
+    kind = QuotaExhausted if key.kind == ANALYST else BudgetExhausted
+    return kind(message, cost=charge.cost.to_dict(), page=key.page)
 
 
 def _refusal(purse: Purse, charge: Charge) -> Exception:

@@ -257,6 +257,14 @@ def _nested_covariance(law: Joint, position: int) -> FloatArray:
     return np.diag(nested_variance(law, position))
 
 
+def largest_variances(law: Joint) -> list[float]:
+    """The largest variance of a cell of each shown table, from the law alone."""
+    if law.structure == "margins":
+        workload, components = _margins(law)
+        return [workload.variance(components, margin) for margin in workload.margins]
+    return [float(nested_variance(law, k).max()) for k in range(len(law.parameters["shown"]))]
+
+
 def nested_variance(law: Joint, position: int) -> FloatArray:
     """Variance of each cell of a shown view, flat."""
     view = _view(law.parameters["shown"][position])

@@ -5,7 +5,8 @@ Guarantee
     the odds of any table differ by at most exp(epsilon); `gaussian` gives rho-zCDP between the same pairs.
 Requires
     One row to a unit; a public floor of at least one step; the option and the membership named by the custodian
-    beforehand. With V_i the range of values in cell i and M_i the largest |x| there:
+    beforehand. With V_i the range of values in cell i (zero among them where a value can drop out: a missing value or
+    one outside the bounds without a replacement, a condition) and M_i the largest |x| there:
 
     option      membership   scale of cell i (Laplace, replace)       add-remove
     one         private      max(max V, M_1 + M_2) / epsilon          max M / epsilon
@@ -78,9 +79,6 @@ class BootstrapTotals:
         references=("O'Keefe & Charest (2018), Result 11, corrected",),
         assumptions=("protects a record only among the values that occur in the data",),
     )
-    law: ClassVar[Withheld] = Withheld(
-        "The scale of the noise follows the largest values of the confidential data."
-    )
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
@@ -93,6 +91,14 @@ class BootstrapTotals:
             raise Unsupported("Public membership of cells fixes their sizes: use replace.")
         if any(not self.statistic.low <= v <= self.statistic.high for v in self.declared):
             raise ParameterError("Declared values must lie inside the declared bounds.", name="declared")
+
+    @property
+    def law(self) -> Withheld:
+        """Withheld; whether zero is among the values is declared, and two different scales have two different laws."""
+        also = (
+            ", with zero among them" if self.membership is Membership.PUBLIC and self.statistic.fallen else ""
+        )
+        return Withheld(f"The scale of the noise follows the largest values of the confidential data{also}.")
 
     @property
     def needs(self) -> tuple[Query, ...]:
@@ -138,7 +144,7 @@ class BootstrapTotals:
         bottoms, tops = np.asarray(minima, dtype=np.int64), np.asarray(maxima, dtype=np.int64)
         occupied = (bottoms <= tops).astype(np.int64)
         whole, ranges, largest = MagnitudeTable.from_extremes(
-            occupied, bottoms, tops, self.membership, self.declared
+            occupied, bottoms, tops, self.membership, (*self.declared, *self.statistic.fallen)
         )
         first, second = (*sorted(largest, reverse=True), 0, 0)[:2]
         is_public = self.membership is Membership.PUBLIC

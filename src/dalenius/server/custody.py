@@ -62,12 +62,12 @@ class Custody(Releasing):
             self.desk.ledger.grant(population, relation, rho, delta, by=user.name, note=note[:200])
 
     def set_quota(self, user: User, population: str, analyst: str, rho: str, delta: str) -> None:
-        """Set what an analyst may spend in all."""
+        """Set what an analyst may spend in all, on each page that has a budget."""
         require(user, Role.CUSTODIAN)
         if self.accounts.find(analyst) is None:
             raise NotFound("There is no such user.")
         with self.desk.outages():
-            self.desk.ledger.quota(population, analyst, rho, delta, by=user.name)
+            self.desk.ledger.quota_on_every_page(population, analyst, rho, delta, by=user.name)
 
     def set_approval(self, user: User, population: str, above: str | None) -> None:
         """Ask for a second person above a rho. One custodian may ask for more approvals, never for fewer."""

@@ -1,9 +1,9 @@
-"""The demo server: the demo population, a custodian and an analyst with one-time passwords, ready in seconds."""
+"""The demo server: a full count and a synthetic survey, a custodian and an analyst with one-time passwords, ready in seconds."""
 
 import secrets
 from pathlib import Path
 
-from dalenius.demo import population
+from dalenius.demo import population, survey
 from dalenius.server.accounts import Accounts
 from dalenius.server.config import ServerConfig
 from dalenius.server.store import Store
@@ -25,6 +25,19 @@ document = "dataset.toml"
 description = "Every active member of four US services in 2010, from public counts."
 defaults = { definition = "pure", epsilon = "0.1" }
 list = "list.toml"
+
+# Both waves are about one panel of persons, so they share one budget.
+[[datasets]]
+document = "survey/survey-2023.toml"
+policy = "survey/policy.toml"
+description = "Synthetic: jobs, incomes and hours of 200,000 invented persons in 400 invented municipalities."
+defaults = { definition = "zero_concentrated", rho = "0.01" }
+
+[[datasets]]
+document = "survey/survey-2024.toml"
+policy = "survey/policy.toml"
+description = "Synthetic: the next wave of the same panel, with four fifths of the same persons."
+defaults = { definition = "zero_concentrated", rho = "0.01" }
 """
 _LIST = """\
 # Released once, when the server first starts; every table inside it is then free and open to everybody.
@@ -45,6 +58,7 @@ rho = 0.1
 def prepare(directory: Path) -> tuple[Path, dict[str, tuple[str, str]]]:
     """Write what is missing; the configuration's path, and name -> (role, password) of users made or renewed now."""
     population.materialise(directory)
+    survey.materialise(directory / "survey")
     place = directory / CONFIG
     for name, text in ((CONFIG, _TEXT), ("list.toml", _LIST)):
         if not (directory / name).exists():

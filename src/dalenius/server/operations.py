@@ -20,6 +20,7 @@ from dalenius.curator.opening import ensure_quota
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
+from dalenius.ledger.charge import MASTER
 from dalenius.ledger.store import Lost
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
@@ -70,6 +71,7 @@ class Desk:
             wait_seconds=15.0,
         )
         self.catalogue = Catalogue(config.ledger_location)
+        # By data set: two of one population may be served under different policies.
         self._quotas: set[tuple[str, str]] = set()
         self.served: dict[str, Served] = {}
         for entry in config.datasets:
@@ -209,12 +211,12 @@ class Desk:
         """The policy's quota becomes the analyst's when they first ask; the custodian may change it later."""
         curator = self.find(dataset).curator
         population = curator.domain.population
-        if (population, analyst) in self._quotas:
+        if (dataset, analyst) in self._quotas:
             return
         with self.outages(), self._lock:
             if population in self.ledger.populations():
                 ensure_quota(self.ledger, population, analyst, curator.policy)
-                self._quotas.add((population, analyst))
+                self._quotas.add((dataset, analyst))
 
     def approval_above(self, population: str) -> int | None:
         """The rho, in ledger units, above which a second person approves; None where nobody need."""
@@ -223,12 +225,12 @@ class Desk:
         above = lines[-1].body["above"] if lines else None
         return None if above is None else int(above)
 
-    def quota(self, population: str, analyst: str) -> QuotaView:
-        """What an analyst may spend and has spent; nothing about anybody else."""
+    def quota(self, population: str, analyst: str, page: str = MASTER) -> QuotaView:
+        """What an analyst may spend and has spent on a page; nothing about anybody else."""
         with self.outages():
             purses = self.ledger.account(population).purses
         for purse in purses:
-            if purse.key.kind == ANALYST and purse.key.name == analyst and purse.key.page == "master":
+            if purse.key.kind == ANALYST and purse.key.name == analyst and purse.key.page == page:
                 text = purse.to_dict()
                 return QuotaView(
                     analyst=analyst,
@@ -237,10 +239,17 @@ class Desk:
                     limit=text["limit"],
                     left=text["left"],
                     charges=purse.charges,
+                    page=page,
                 )
         nothing = {"rho": "0", "delta": "0"}
         return QuotaView(
-            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0
+            analyst=analyst,
+            population=population,
+            spent=nothing,
+            limit=None,
+            left=None,
+            charges=0,
+            page=page,
         )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.release import Status
+from dalenius.curator.data_dependent import is_data_dependent
 from dalenius.errors import (
     BudgetExhausted,
     Conflict,
@@ -15,6 +16,7 @@ from dalenius.errors import (
     ParameterError,
     QuotaExhausted,
 )
+from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
 from dalenius.server import logs, presentation
 from dalenius.server.accounts import User
 from dalenius.server.auth import require
@@ -44,8 +46,12 @@ def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhaust
     if user.may_read_ledger or served.curator.domain.is_public or quota.limit is not None:
         return None
     return QuotaExhausted(
-        f"You have no quota on the population {quota.population!r} yet; the custodian gives you one.",
+        f"You have no quota on the population {quota.population!r} yet; the custodian gives you one."
+        if quota.page == MASTER
+        else f"You have no quota on the {quota.page} page of the population {quota.population!r}; the custodian gives"
+        " you one.",
         population=quota.population,
+        page=quota.page,
     )
 
 
@@ -65,7 +71,7 @@ class Releasing(Reading):
         require(user, *RELEASERS)
         served = self.desk.find(dataset)
         quote = self.desk.quote(served, self.read_request(dataset, document), user.name)
-        quota = self.quota(user, dataset)
+        quota = self.quota(user, dataset, quote.charge.page)
         known = self._shown(user, self.desk.stored(quote))
         return presentation.preview(
             quote,
@@ -109,7 +115,7 @@ class Releasing(Reading):
             )
         self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
         quote = self.desk.quote(served, request, user.name)
-        refusal = _without_quota(user, served, self.quota(user, dataset))
+        refusal = _without_quota(user, served, self.quota(user, dataset, quote.charge.page))
         if refusal is not None:
             raise refusal
         job = self.jobs.submit(
@@ -192,11 +198,16 @@ class Releasing(Reading):
         require(user, *RELEASERS)
         return tuple(job.view(time.time()) for job in self.jobs.of(user.name))
 
-    def quota(self, user: User, dataset: str) -> QuotaView:
-        """The user's own quota on the population of a data set."""
+    def quota(self, user: User, dataset: str, page: str = MASTER) -> QuotaView:
+        """The user's own quota on the population of a data set, on one page of the ledger."""
         require(user, *RELEASERS)
         self.desk.apply_quota(dataset, user.name)
-        return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name)
+        return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name, page)
+
+    def quota_of_job(self, user: User, job: JobView) -> QuotaView:
+        """The quota that a job is paid from."""
+        definition = load_request(dict(job.request)).budget().definition
+        return self.quota(user, job.dataset, DATA_DEPENDENT if is_data_dependent(definition) else MASTER)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         """The user's saved tables, newest first."""

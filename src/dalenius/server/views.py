@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dalenius.ledger.charge import MASTER
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelView:
@@ -61,6 +63,7 @@ class QuotaView:
     limit: Mapping[str, str] | None
     left: Mapping[str, str] | None
     charges: int
+    page: str = MASTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

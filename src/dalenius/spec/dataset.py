@@ -11,6 +11,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
+from dalenius.spec.translation import TranslationPart
 
 Groups = dict[Name, tuple[Category, ...]]
 
@@ -155,6 +156,9 @@ class DatasetDocument(Document):
     unit: UnitPart = UnitPart()
     variables: dict[Name, VariablePart] = Field(min_length=1)
     structural_zeros: tuple[dict[Name, Category | tuple[Category, ...]], ...] = ()
+    translations: dict[Name, TranslationPart] = Field(
+        default_factory=dict, description="Words for readers of other languages; no part of the declaration."
+    )
 
     _base: Path = PrivateAttr(default=Path())
 
@@ -172,7 +176,9 @@ class DatasetDocument(Document):
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if not any(part.categories_file for part in self.variables.values()):
-            self.domain()
+            domain = self.domain()
+            for translation in self.translations.values():
+                translation.check(domain.variables)
         return self
 
     def domain(self) -> Domain:

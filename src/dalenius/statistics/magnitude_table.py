@@ -30,7 +30,8 @@ class MagnitudeTable:
     Guarantee: with M = max(|low|, |high|) a unit with c rows moves the table by at most c M in the l1 norm when added
     or removed and by at most 2 c M when replaced: its row may leave one cell and enter another.
     Bootstrap, replace, membership private: max(max_i V_i, M_1 + M_2), V_i the range within cell i and M_1, M_2 the two
-    largest |x| of different cells; membership public: max_i V_i, and cells may be treated in parallel.
+    largest |x| of different cells; membership public: max_i V_i, and cells may be treated in parallel. A row whose value can
+    drop out (a missing value, one outside the bounds, a condition) adds nothing to its cell, so that V_i then includes 0.
     Evidence: exhaustive neighbours on tiny data, tests/statistics/test_totals.py.
     References: O'Keefe & Charest (2018) 5.2, corrected: their value holds for public membership only.
     """
@@ -39,6 +40,7 @@ class MagnitudeTable:
     low: int
     high: int
     is_complete: bool = False
+    keeps_values: bool = False
 
     @classmethod
     def of(
@@ -47,12 +49,19 @@ class MagnitudeTable:
         """For a declared variable over declared cells."""
         bounds = domain.variable(name).bounds
         inside = not space.structural_zeros and all(_keeps_everything(domain, a) for a in space.axes)
+        keeps_values = not where and bounds.missing != DROP and bounds.outside == "clamp"
         return cls(
             query=TableQuery(space=space, where=where, aggregate=Aggregate.TOTAL, value=name),
             low=bounds.low,
             high=bounds.high,
-            is_complete=inside and not where and bounds.missing != DROP and bounds.outside == "clamp",
+            is_complete=inside and keeps_values,
+            keeps_values=keeps_values,
         )
+
+    @property
+    def fallen(self) -> tuple[int, ...]:
+        """What a row that is known to be in a cell may add besides its value: nothing, where its value can drop out."""
+        return () if self.is_complete or self.keeps_values else (0,)
 
     @property
     def cells(self) -> int:
@@ -123,12 +132,17 @@ class MagnitudeTable:
         neighbours: Neighbours,
         membership: Membership = Membership.PRIVATE,
     ) -> int:
-        """Largest l1 change between neighbours made of these rows only, exactly (-1: a row outside the table)."""
+        """Largest l1 change between neighbours made of these rows only (-1: a row outside the table).
+
+        Exact, but for public membership where values can drop out: there it is what any of them could do.
+        """
         owner, x = np.asarray(cells, dtype=np.int64), np.asarray(values, dtype=np.int64)
         inside = owner >= 0
         ranges, largest = [], []
         for cell in np.unique(owner[inside]):
             own = x[owner == cell]
+            if membership is Membership.PUBLIC:
+                own = np.append(own, np.array(self.fallen, dtype=np.int64))
             ranges.append(int(own.max() - own.min()))
             largest.append(int(np.abs(own).max()))
         if not largest:

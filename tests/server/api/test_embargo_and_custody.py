@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.api.conftest import POLICY, Site, document, error_code
+from tests.server.api.conftest import DATASET, POLICY, Site, document, error_code
 from typer.testing import CliRunner
 
 from dalenius.cli.main import app
@@ -132,6 +133,52 @@ def test_an_analyst_without_a_quota_cannot_sound_out_the_account(make_site: Call
     site.call("cus", "PUT", "/api/v1/populations/townspeople/quotas/ana", json={"rho": "1", "delta": "0"})
     assert site.release("ana", document()).status_code == 200
     assert site.release("cus", document("0.4")).status_code == 200
+
+
+BOOTSTRAP = {"definition": "bootstrap", "epsilon": "1"}
+OPENED = """
+[allow]
+acknowledge = ["bootstrap"]
+[floors]
+income = 100
+"""
+
+
+def bootstrapped(town: str) -> dict[str, object]:
+    """A total whose promise is made within the data only."""
+    return {"table": {"measure": "total", "of": "income", "where": {"town": [town]}}, "privacy": BOOTSTRAP}
+
+
+def test_a_quota_that_the_custodian_sets_holds_on_every_page(make_site: Callable[..., Site]) -> None:
+    site = make_site(policy=POLICY.partition("[default_quota]")[0] + OPENED)
+    small = {"rho": "0.02", "delta": "0"}
+    site.call("cus", "PUT", "/api/v1/populations/townspeople/quotas/ana", json=small)
+    told = plan(site, "ana", bootstrapped("Aby"))
+    assert told["quota"]["page"] == "data-dependent" and told["quota"]["left"]["rho"] == "0.02"
+    assert told["refusal"]["error"]["code"] == "quota_exhausted"
+    for town in ("Aby", "Bro", "Cedar"):
+        assert error_code(site.release("ana", bootstrapped(town))) == "quota_exhausted"
+    assert site.services.desk.ledger.account("townspeople").data_dependent == 0
+    # Ben was given nothing, on either page.
+    assert "data-dependent page" in site.release("ben", bootstrapped("Aby")).json()["error"]["message"]
+    assert site.release("cus", bootstrapped("Aby")).status_code == 200
+
+
+def test_a_quota_of_one_data_set_holds_on_the_pages_that_another_opens(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    second = '[[datasets]]\ndocument = "second.toml"\npolicy = "open.toml"\n'
+    quota = POLICY.replace("rho = 100", "rho = 0.02")
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "second.toml").write_text(DATASET.replace('"towns"', '"second"'))
+    (folder / "open.toml").write_text(quota + OPENED)
+    site = make_site(policy=quota, extra=second)
+    site.services.desk.ledger.grant("townspeople", "add-remove", 9, 0, by="test", page="data-dependent")
+    assert site.release("ana", document("0.1")).status_code == 200
+    refused = site.call("ana", "POST", "/api/v1/datasets/second/releases", json=bootstrapped("Aby"))
+    assert error_code(refused) == "quota_exhausted"
+    assert site.services.desk.ledger.account("townspeople").data_dependent == 0
 
 
 # -- the second person ----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError
 from dalenius.ledger.account import Purse
+from dalenius.ledger.charge import MASTER
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require
 from dalenius.server.errors import NotFound
@@ -105,14 +106,14 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         "budget",
         population=population,
         account=account,
-        purses=[purse.to_dict() for purse in purses if purse.charges or _is_master_limit(purse)],
+        purses=[purse.to_dict() for purse in purses if purse.charges or _has_limit(purse)],
         users=services.users(user),
         epsilon_view=wording.amount(spent),
     )
 
 
-def _is_master_limit(purse: Purse) -> bool:
-    return purse.is_limited and purse.key.page == "master"
+def _has_limit(purse: Purse) -> bool:
+    return purse.is_limited and bool(purse.limit_rho or purse.key.page == MASTER)
 
 
 def _back(population: str) -> str:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.errors import DaleniusError
+from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser, SignedIn
 from dalenius.server.pages.address import from_request
@@ -38,18 +39,21 @@ def mine(request: Request, user: SignedIn) -> Response:
 
 
 def quotas_of(request: Request, user: User) -> list[QuotaView]:
-    """The user's quota on each population."""
+    """The user's quota on each population, and on its data-dependent page where there is one."""
     if not user.may_release:
         return []
     services = request.app.state.services
-    found: dict[str, QuotaView] = {}
+    found: dict[str, list[QuotaView]] = {}
     for dataset in services.datasets(user):
         if dataset.population not in found:
             try:
-                found[dataset.population] = services.quota(user, dataset.name)
+                own = services.quota(user, dataset.name, DATA_DEPENDENT)
+                found[dataset.population] = [services.quota(user, dataset.name)]
             except DaleniusError:
                 continue
-    return list(found.values())
+            if own.limit is not None or own.charges:
+                found[dataset.population].append(own)
+    return [quota for quotas in found.values() for quota in quotas]
 
 
 def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
@@ -72,7 +76,7 @@ def progress(request: Request, job_id: str, user: CurrentUser) -> Response:
         return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
     quota = None
     if job.state == "failed" and user.may_release:
-        quota = services.quota(user, job.dataset)
+        quota = services.quota_of_job(user, job)
     response = render(
         request,
         "job.html",

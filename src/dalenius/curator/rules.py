@@ -1,0 +1,136 @@
+"""What a policy demands of a plan, whichever way it was planned: looks at the plan's own laws, never at data.
+
+Every plan passes here once, after planning. A rule is honoured by the plan or the plan is refused; none is ignored.
+
+rule                                    honoured by
+variance_cap                            every additive block and every shown cell within it; a variance that cannot be known beforehand is refused
+truncation, maximum_entropy             one plain table of counts with exactly that noise
+threshold, sparse, nonnegative          counts, whose released values are adjusted afterwards (`properties.apply`)
+structural_zeros = false                tables without declared impossible cells
+[allow] mechanisms, evidence            every measurement of the plan
+"""
+
+from collections.abc import Iterator
+from math import inf
+
+from dalenius.core.contracts import Measurement
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import Additive, Joint
+from dalenius.core.plan import TablePlan
+from dalenius.curator import properties
+from dalenius.errors import NotAllowed, Unsupported
+from dalenius.linear import joint
+from dalenius.spec.policy import PolicyDocument, TableRules
+from dalenius.spec.request import RequestDocument
+
+# Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
+ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
+
+
+def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: PolicyDocument) -> None:
+    """Refuse a plan that does not honour a rule of the policy, or that leaves aside what the request names."""
+    _check_names(plan, request)
+    _check_methods(plan, policy)
+    rules = policy.table
+    _check_counts(rules, request)
+    _check_noise(rules, plan)
+    if space.structural_zeros and not rules.structural_zeros:
+        raise NotAllowed(
+            "The policy says structural_zeros = false: every cell is perturbed. This table has cells that are declared"
+            " impossible and would be shown as 0.",
+            rule="structural_zeros",
+        )
+    if rules.variance_cap is not None:
+        for variance in variances(plan):
+            properties.check_variance(rules, variance)
+
+
+def check_weight(request: RequestDocument) -> None:
+    """A weight is for counts; with any other measure it would be left aside."""
+    table = request.table
+    if table.weight is not None and table.measure != "count":
+        raise Unsupported(
+            f"A weight is used with measure = 'count' only; a weighted {table.measure} is not served. Leave 'weight' out"
+            f" for the {table.measure} of the records themselves, or declare a variable that holds {table.of!r} times"
+            f" {table.weight!r}, with bounds of its own, and ask for its total.",
+            measure=table.measure,
+            weight=table.weight,
+        )
+
+
+def variances(plan: TablePlan) -> Iterator[float]:
+    """The variance of every additive block and the largest one of every shown table; infinity where none is known."""
+    laws = [measurement.law for measurement in plan.measurements]
+    yield from (law.variance for law in laws if isinstance(law, Additive))
+    if isinstance(plan.law, Joint) and plan.law.structure in ("margins", "nested"):
+        yield from joint.largest_variances(plan.law)
+    elif not all(isinstance(law, Additive) for law in laws) or not _shows_blocks(plan):
+        yield inf
+
+
+def _shows_blocks(plan: TablePlan) -> bool:
+    """Whether what is shown is what was measured, cell by cell."""
+    return isinstance(plan.law, Additive) or (
+        isinstance(plan.law, Joint) and plan.law.structure == "weighted"
+    )
+
+
+def _check_names(plan: TablePlan, request: RequestDocument) -> None:
+    for kind, named, used in (
+        ("mechanism", request.privacy.mechanism, plan.mechanism),
+        ("strategy", request.privacy.strategy, plan.strategy),
+    ):
+        if named not in (None, used):
+            raise Unsupported(
+                f"The request names the {kind} {named!r}, and this table would be made with {used!r}. Leave {kind!r} out.",
+                received=named,
+                used=used,
+            )
+
+
+def _check_methods(plan: TablePlan, policy: PolicyDocument) -> None:
+    """Noise that the policy does not open; a definition that it acknowledges by name brings its own."""
+    if plan.definition in policy.allow.acknowledge:
+        return
+    for measurement in plan.measurements:
+        name = _mechanism(measurement, plan)
+        if not policy.allows_mechanism(name, measurement.evidence):
+            raise NotAllowed(
+                f"The policy does not open the mechanism {name!r} (evidence: {measurement.evidence.level}).",
+                mechanism=name,
+            )
+
+
+def _mechanism(measurement: Measurement, plan: TablePlan) -> str:
+    own = getattr(measurement, "mechanism", None)
+    return plan.mechanism if own is None else str(own.name)
+
+
+def _check_counts(rules: TableRules, request: RequestDocument) -> None:
+    table = request.table
+    if table.measure == "count" and table.weight is None:
+        return
+    for name in ON_COUNTS:
+        if getattr(rules, name) not in (None, False):
+            raise NotAllowed(
+                f"The policy's rule {name!r} is about counts; it cannot be kept for"
+                f" {'weighted counts' if table.weight else f'measure = {table.measure!r}'}, so that only unweighted"
+                " counts are served under it.",
+                rule=name,
+            )
+
+
+def _check_noise(rules: TableRules, plan: TablePlan) -> None:
+    if rules.truncation is None and not rules.maximum_entropy:
+        return
+    law, name = plan.law, "max_entropy" if rules.maximum_entropy else "truncated_laplace"
+    is_plain = isinstance(law, Additive) and [m.law for m in plan.measurements] == [law]
+    if is_plain and isinstance(law, Additive) and law.noise.name == name:
+        limit = rules.truncation
+        if law.noise.support == (None if limit is None else -limit, limit):
+            return
+    raise NotAllowed(
+        f"The policy asks for {name} noise (truncation, maximum_entropy), which is a law for one plain table of counts."
+        " Ask for the table alone, without margins or strategy.",
+        rule="maximum_entropy" if rules.maximum_entropy else "truncation",
+    )

@@ -1,0 +1,61 @@
+"""What was published stays: digests, keys, releases and ledgers of earlier versions mean the same, byte for byte."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+STORED = Path(__file__).parent / "stored"
+sys.path.insert(0, str(STORED))
+
+from make_stored import answer, meaning, open_case  # noqa: E402
+from stored_cases import CASES, DATASETS  # noqa: E402
+
+from dalenius.core.randomness import RecordedRandomness  # noqa: E402
+from dalenius.ledger import Ledger  # noqa: E402
+
+RECORD = json.loads((STORED / "record.json").read_text())
+
+
+class NoRandomness(RecordedRandomness):
+    """A source that must not be asked: what was released is read, never drawn again."""
+
+    def bytes(self, count: int) -> bytes:
+        """Fails the test."""
+        raise AssertionError("a stored release was drawn again")
+
+
+@pytest.fixture
+def ledgers(tmp_path: Path) -> Path:
+    """A copy of the stored ledgers with the permissions that git does not keep."""
+    folder = tmp_path / "ledgers"
+    shutil.copytree(STORED / "ledgers", folder)
+    for path in folder.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return folder
+
+
+def test_every_case_has_a_record() -> None:
+    assert set(CASES) == set(RECORD)
+    assert {place for place, _, _ in CASES.values()} == set(DATASETS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_digests_keys_and_releases_are_what_they_were(name: str, tmp_path: Path) -> None:
+    request = CASES[name][1]
+    with open_case(name, tmp_path) as curator:
+        curator.register(by="custodian")
+        assert meaning(curator, request) | answer(curator.release(request)) == RECORD[name]
+
+
+def test_stored_ledgers_open_verify_and_answer_for_free(ledgers: Path) -> None:
+    for name, (place, request, _) in CASES.items():
+        with open_case(name, ledgers, NoRandomness) as curator:
+            before = len(list(curator.ledger.entries(f"stored-{place}")))
+            assert answer(curator.release(request)) == {k: RECORD[name][k] for k in ("release", "cost")}
+            assert len(list(curator.ledger.entries(f"stored-{place}"))) == before
+    for place in DATASETS:
+        with Ledger.open(ledgers / place / "ledger.sqlite") as ledger:
+            assert ledger.verify().is_ok
