@@ -37,7 +37,8 @@ def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
 def _is_single(output: Path) -> bool:
     """Whether one file is written, or a directory."""
     refused = ParameterError(
-        f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither.", received=str(output)
+        f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither.",
+        received=str(output),
     )
     try:
         is_single = is_single_file(output)
