@@ -2,7 +2,7 @@
 
 A total is the clamped sum in declared steps plus noise. A mean is a centred total and a count, measured side by side
 with half the budget each and divided afterwards: neither is biased, their ratio is nearly unbiased, and where the
-released count is below one there is no mean.
+released count is below one there is no mean. Both are of the same rows: those that have the number.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Mechanism
-from dalenius.core.domain import Domain
+from dalenius.core.domain import DROP, Domain
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate, TableQuery
@@ -61,13 +61,16 @@ def plan_mean(
     bounds = domain.variable(of).bounds
     centre = (bounds.low + bounds.high) // 2
     half = halved(budget)
-    counting = Count(query)
+    # A row without the number is in no total, so it must not be in the count that the total is divided by.
+    may_lack = DROP in (bounds.missing, bounds.outside)
+    counting = Count(replace(query, value=of) if may_lack else query)
     summing = MagnitudeTable(
         query=replace(query, aggregate=Aggregate.TOTAL, value=of, centre=centre),
         low=bounds.low - centre,
         high=bounds.high - centre,
     )
-    count = Noisy("count", counting, choose(counting.sensitivity(domain.neighbours), half))
+    name = f"count of rows with {of}" if may_lack else "count"
+    count = Noisy(name, counting, choose(counting.sensitivity(domain.neighbours), half))
     total = Noisy(
         f"total of {of} about the centre",
         summing,
@@ -88,7 +91,8 @@ def plan_mean(
     return TablePlan(
         measurements=(count, total),
         assemble=assemble,
-        law=Joint("mean", {"centre": str(centre * bounds.step)}),
+        # The law tells a mean over such rows from the one that counted every row, so that neither is served for the other.
+        law=Joint("mean", {"centre": str(centre * bounds.step)} | ({"counted": name} if may_lack else {})),
         reservation=definition.cost(profiles),
         budget=budget,
         mechanism=total.mechanism.name,
