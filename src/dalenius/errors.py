@@ -20,6 +20,8 @@ DaleniusError
 │   ├── Unconfirmed           a declaration drafted from data was not confirmed
 │   ├── NotAllowed            weak evidence, or a definition the policy does not open
 │   └── NotPublic             confidential or embargoed content was asked for as a release
+├── Interrupted           stopped by a signal: exit 130; says what was charged
+├── Undelivered           released and stored, but not written or shown: exit 5
 └── InternalError         ours: exit 70, HTTP 500
     ├── AfterCharge           the one message after data were touched; the charge stands
     ├── LedgerCorrupt         the ledger failed its own verification
@@ -189,6 +191,20 @@ class NotPublic(PolicyError):
     code = "not_public"
 
 
+class Interrupted(DaleniusError):
+    """Somebody stopped the command; the message says what was charged by then."""
+
+    code = "interrupted"
+    exit_code = 130
+
+
+class Undelivered(DaleniusError):
+    """The release is stored in the ledger and could not be written or shown; asking again is free."""
+
+    code = "undelivered"
+    exit_code = 5
+
+
 class InternalError(DaleniusError):
     """A fault of ours."""
 
@@ -204,7 +220,8 @@ class AfterCharge(InternalError):
 
     def __init__(self, entry: str | None = None) -> None:
         super().__init__(
-            "The release could not be completed. Its charge stands; the ledger entry says what was charged.",
+            "The release could not be completed. Its charge stands; the ledger entry says what was charged. Asking again for"
+            " the same costs nothing more.",
             entry=entry,
         )
 

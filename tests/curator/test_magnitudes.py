@@ -8,6 +8,7 @@ import pytest
 from dalenius.core.law import Additive
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
+from dalenius.curator.memo import plan_digest
 
 DATASET = {
     "dataset": {"name": "farms", "population": "farms", "version": "1", "public": True},
@@ -86,3 +87,38 @@ def test_the_mean_of_an_empty_cell_is_unknown_or_noisy_never_an_error(tmp_path: 
     assert np.isnan(coast) or np.isfinite(coast)
     assert release.find("region") is not None
     assert len(release.tables) == 2
+
+
+HOLES = {"region": ["hill"] * 400, "output": [10.0] * 200 + [None] * 200}
+
+
+def test_a_mean_is_of_the_rows_that_have_the_number(tmp_path: Path) -> None:
+    """Half of the rows lack it: the mean is 10, and not half way to the middle of the bounds."""
+    with Curator.open(
+        DATASET,
+        ledger=tmp_path / "l.sqlite",
+        data=HOLES,
+        rng=RecordedRandomness(5),
+        policy={"budget": {"rho": 1000}},
+    ) as curator:
+        curator.register()
+        release = curator.release(request("mean", 60))
+    assert release.values[0] == pytest.approx(10, abs=0.5)
+    assert release.tables[1].values[0] == pytest.approx(200, abs=2)
+
+
+def test_a_mean_over_rows_that_may_lack_the_number_has_a_law_and_a_key_of_its_own(tmp_path: Path) -> None:
+    """A mean that counted every row, stored by an earlier version, is not served for it."""
+    complete = {
+        **DATASET,
+        "variables": {**DATASET["variables"], "output": {"bounds": [0, 100], "step": "0.5"}},
+    }
+    complete["variables"]["output"] |= {"missing": "0"}
+    plans = []
+    for number, document in enumerate((DATASET, complete)):
+        with Curator.open(document, ledger=tmp_path / f"{number}.sqlite", data=ROWS) as curator:
+            plans.append((curator.plan(request("mean")), curator.policy))
+    dropping, every = plans
+    assert every[0].law.to_dict()["parameters"] == {"centre": "50"}
+    assert dropping[0].law.to_dict()["parameters"]["counted"] == "count of rows with output"
+    assert plan_digest(*dropping) != plan_digest(*every)

@@ -250,3 +250,16 @@ def test_a_file_that_breaks_later_shows_nothing(tmp_path: Path) -> None:
     assert isinstance(caught.value, InternalError)
     assert "secret-cell" not in str(caught.value)
     assert str(path) not in str(caught.value)
+
+
+def test_a_count_of_a_value_leaves_out_the_rows_that_lack_it() -> None:
+    domain = load_dataset(
+        {
+            "dataset": {"name": "d", "population": "p"},
+            "variables": {"sex": {"categories": ["f", "m"]}, "pay": {"bounds": [0, 9], "step": 1}},
+        }
+    ).domain()
+    columns = {"sex": ["f", "f", "m", "m"], "pay": [1, None, 2, 99]}
+    query = TableQuery(space=CellSpace((axis_of("sex", domain),)), value="pay")
+    for source in (DuckDBSource(domain, columns), MemorySource(domain, columns)):
+        assert source.table(query).open_below_the_gate().tolist() == [1, 2]

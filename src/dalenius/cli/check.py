@@ -19,6 +19,7 @@ def check(
     Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
     """
     from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
     from dalenius.spec import load
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.request import RequestDocument
@@ -33,7 +34,7 @@ def check(
     if as_json:
         emit(facts)
         return
-    console().print(f"[green]A valid {kind} document.[/]")
+    console().print(styled((f"A valid {kind} document.", "green")))
     if unconfirmed := facts.get("unconfirmed"):
         console().print(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
 

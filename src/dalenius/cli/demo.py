@@ -36,6 +36,7 @@ def demo(
 def release_count(directory: Path, *, as_json: bool) -> None:
     """The full count: one table, compared with the shipped counts."""
     from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import population
     from dalenius.storage import save
@@ -58,23 +59,24 @@ def release_count(directory: Path, *, as_json: bool) -> None:
         return
     terminal = console()
     print_release(release)
-    terminal.print(
-        f"\n[bold]How far off?[/] Largest error {report['largest_error']}, mean absolute error"
-        f" {report['mean_absolute_error']:.2f}; {report['covered']:.1%} of the {report['cells']} cells with noise lie inside"
-        " their 95 % interval."
+    errors = (
+        f" Largest error {report['largest_error']}, mean absolute error {report['mean_absolute_error']:.2f};"
+        f" {report['covered']:.1%} of the {report['cells']} cells with noise lie inside their 95 % interval."
     )
-    terminal.print(
-        "[dim]This comparison reads the truth from the counts that ship with the demo, because they are public."
-        " A real custodian must not print it.[/]\n"
+    warning = (
+        "This comparison reads the truth from the counts that ship with the demo, because they are public."
+        " A real custodian must not print it.\n"
     )
-    terminal.print(f"Written to [bold]{out}[/]: open table.html in a browser.")
-    terminal.print("Try next [dim](source .venv/bin/activate)[/]:")
+    terminal.print(styled("\n", ("How far off?", "bold"), errors))
+    terminal.print(styled((warning, "dim")))
+    terminal.print(styled("Written to ", (str(out), "bold"), ": open table.html in a browser."))
+    terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
     for command in (
         f"dalenius plan {request}",
         f"dalenius release {request} --ledger {ledger} --policy {directory / 'policy.toml'} -o {out}",
         f"dalenius infer independence {out} -a branch -a gender",
         f"dalenius ledger show --ledger {ledger}",
-        "make serve    [dim]# the table builder in the browser[/]",
+        "make serve    # the table builder in the browser",
     ):
         terminal.print(f"  {command}", soft_wrap=True)
 

@@ -18,6 +18,7 @@ def describe(
     import tomllib
 
     from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
     from dalenius.curator.drafting import draft
     from dalenius.errors import ParameterError
 
@@ -28,7 +29,8 @@ def describe(
     text = draft(data, from_data=from_data)
     if output is not None:
         output.write_text(text)
-        console().print(f"Draft written to [bold]{output}[/]. Confirm every variable before you register it.")
+        advice = ". Confirm every variable before you register it."
+        console().print(styled("Draft written to ", (str(output), "bold"), advice))
     elif as_json:
         emit(tomllib.loads(text))
     else:

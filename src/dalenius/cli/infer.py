@@ -50,28 +50,22 @@ def _load(path: Path, more: list[Path] | None = None) -> "Release | list[Release
 def _say(result: Any, as_json: bool, plot: Path | None = None) -> None:
     """Print a result that prints itself, or its document."""
     from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
     from dalenius.core.estimate import plain_values
-
-    if plot is not None:
-        _draw(result, plot)
-    if as_json:
-        emit(plain_values(result.to_dict()))
-        return
-    from rich.markup import escape
-
-    first, *rest = str(result).split("\n")
-    out = console()
-    out.print(f"[bold]{escape(first)}[/]", soft_wrap=True)
-    for line in rest:
-        out.print(escape(line), soft_wrap=True)
-
-
-def _draw(result: Any, path: Path) -> None:
     from dalenius.errors import ParameterError
 
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {path.name!r}.")
-    result.plot(path)
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+    if as_json:
+        emit(plain_values(result.to_dict()))
+    else:
+        first, *rest = str(result).split("\n")
+        out = console()
+        out.print(styled((first, "bold")), soft_wrap=True)
+        for line in rest:
+            out.print(line, soft_wrap=True)
+    if plot is not None:
+        result.plot(plot)
 
 
 def _verdict(test: "TestResult", as_json: bool) -> None:
@@ -79,9 +73,10 @@ def _verdict(test: "TestResult", as_json: bool) -> None:
     if as_json:
         return
     from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
 
     word = "speaks against" if test.p_value <= 0.05 else "does not contradict"
-    console().print(f"[dim]At 5 % the release {word} this hypothesis.[/]")
+    console().print(styled((f"At 5 % the release {word} this hypothesis.", "dim")))
 
 
 @app.command()

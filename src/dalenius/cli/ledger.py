@@ -119,9 +119,8 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute chain, totals and digests of releases; exit 70 if anything disagrees."""
-    from rich.markup import escape
-
     from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
     from dalenius.errors import LedgerCorrupt
 
     with _opened(ledger, anchor, keys, public_key) as book:
@@ -131,8 +130,8 @@ def verify(
         emit(report.to_dict() | {"public_key": key})
     else:
         out = console()
-        verdict = "[green]The ledger holds.[/]" if report.is_ok else "[bold red]The ledger does not hold.[/]"
-        out.print(verdict)
+        holds, broken = ("The ledger holds.", "green"), ("The ledger does not hold.", "bold red")
+        out.print(styled(holds if report.is_ok else broken))
         out.print(
             f"Lines: {report.lines:,}. Charges: {report.charges:,}. Releases: {report.releases:,}. "
             f"Charged and not completed: {report.unfinished:,}."
@@ -140,10 +139,9 @@ def verify(
         out.print(f"Head {report.head}")
         out.print(f"Public key {key}")
         for problem in report.problems:
-            out.print(f"[red]- {escape(problem)}[/]")
-        out.print("[dim]Not known:[/]")
-        for unknown in report.unknown:
-            out.print(f"[dim]- {escape(unknown)}[/]")
+            out.print(styled((f"- {problem}", "red")))
+        for unknown in ("Not known:", *(f"- {text}" for text in report.unknown)):
+            out.print(styled((unknown, "dim")))
     if not report.is_ok:
         raise typer.Exit(LedgerCorrupt.exit_code)
 
@@ -241,6 +239,7 @@ def quota(
 
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:
     from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
     from dalenius.core.rationals import plain
 
     account = book.account(population)
@@ -253,7 +252,6 @@ def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None
     if as_json:
         emit(content)
     else:
-        console().print(
-            f"[green]Written[/] {entry}. Master account of {population}: rho {plain(account.left.rho)} left of "
-            f"{plain(account.limit.rho)}."
-        )
+        left = f"rho {plain(account.left.rho)} left of {plain(account.limit.rho)}"
+        about = f" {entry}. Master account of {population}: {left}."
+        console().print(styled(("Written", "green"), about))

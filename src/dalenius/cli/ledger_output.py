@@ -18,16 +18,15 @@ _PURSES = {
 def print_statement(statement: "Statement", reading: "Reading | None", last: int) -> None:
     """Movements, balances, and what they mean in words."""
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
 
     out = console()
     who = f", analyst {statement.analyst}" if statement.analyst else ""
-    out.print(
-        f"[bold]Statement of {escape(statement.population)}[/]{escape(who)}   [dim]{statement.relation}[/]"
-    )
+    relation = (str(statement.relation), "dim")
+    out.print(styled((f"Statement of {statement.population}", "bold"), f"{who}   ", relation))
     grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column("when", no_wrap=True)
     grid.add_column("what, by whom, under which definition")
@@ -40,24 +39,24 @@ def print_statement(statement: "Statement", reading: "Reading | None", last: int
         about = ", ".join(part for part in (line.by, line.definition, line.status or line.kind) if part)
         grid.add_row(
             line.at[:10],
-            f"{escape(line.what)}{page}\n[dim]{escape(about)}[/]",
+            styled(f"{line.what}{page}\n", (about, "dim")),
             sign + _short(line.rho),
             _short(line.delta),
             _short(line.left_rho),
         )
     out.print(grid)
     if len(lines) < len(statement.lines):
-        out.print(f"[dim]{len(statement.lines) - len(lines)} earlier lines; --last 0 prints all.[/]")
+        earlier = f"{len(statement.lines) - len(lines)} earlier lines; --last 0 prints all."
+        out.print(styled((earlier, "dim")))
     _print_balances(statement)
     for sentence in reading.sentences() if reading else ():
-        out.print(escape(sentence))
+        out.print(sentence)
     for warning in statement.warnings:
-        out.print(f"[yellow]* {escape(warning)}[/]")
+        out.print(styled((f"* {warning}", "yellow")))
 
 
 def _print_balances(statement: "Statement") -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
 
     from dalenius.cli.output import console
@@ -70,7 +69,7 @@ def _print_balances(statement: "Statement") -> None:
         limit, left = balance["limit"], balance["left"]
         page = "" if balance["page"] == "master" else " *"
         grid.add_row(
-            escape(f"{_PURSES[balance['kind']]} {balance['name']}".strip()) + page,
+            f"{_PURSES[balance['kind']]} {balance['name']}".strip() + page,
             _short(limit["rho"]) if limit else "–",
             _short(balance["spent"]["rho"]),
             _short(left["rho"]) if left else "–",

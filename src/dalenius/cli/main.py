@@ -1,6 +1,7 @@
 """The command `dalenius`: one verb per file, slow imports inside the verbs so that --help is instant."""
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -70,6 +71,10 @@ def version() -> None:
 
 def run() -> None:
     """Entry point: errors become one line and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter shows a question mark: no text makes a command fail.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app(standalone_mode=True)
     except KeyboardInterrupt:

@@ -12,18 +12,17 @@ import typer
 from dalenius.errors import DaleniusError, InternalError, NotRegistered, ParameterError, StorageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from dalenius.cli.terminal import Terminal
     from dalenius.core.release import Release, Table
 
 _MOST_ROWS = 60
 
 
-def console(*, is_error: bool = False) -> "Console":
-    """A terminal that knows its width."""
-    from rich.console import Console
+def console(*, is_error: bool = False) -> "Terminal":
+    """The terminal, which takes every text literally; `styled` lines carry our own emphasis."""
+    from dalenius.cli.terminal import Terminal
 
-    return Console(stderr=is_error, highlight=False)
+    return Terminal(is_error=is_error)
 
 
 def complain(error: DaleniusError, *, as_json: bool) -> None:
@@ -31,9 +30,9 @@ def complain(error: DaleniusError, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(error.to_dict(), default=str, ensure_ascii=False), err=True)
     else:
-        from rich.markup import escape
+        from dalenius.cli.terminal import styled
 
-        console(is_error=True).print(f"[bold red]{error.code}[/]: {escape(error.message)}")
+        console(is_error=True).print(styled((error.code, "bold red"), f": {error.message}"))
 
 
 def translated(error: Exception) -> DaleniusError:
@@ -67,22 +66,6 @@ def ledger_location(location: str) -> str:
     return location
 
 
-def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
-    """Where a release may be written: nothing that it is made from is ever overwritten."""
-    if output is None:
-        return None
-    single = output.suffix.lower() in (".json", ".csv", ".html", ".htm") and not output.is_dir()
-    if output.is_file() and not single:
-        raise ParameterError(
-            f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither."
-        )
-    written = [output] if single else [output / name for name in ("release.json", "table.csv", "table.html")]
-    for path in written:
-        if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):
-            raise ParameterError(f"-o would overwrite {str(path)!r}, which this release is made from.")
-    return output
-
-
 def existing_ledger(given: str | None, dataset: Path) -> str:
     """The ledger that a release is charged to; only `register` makes one, so a mistyped name is refused."""
     location = ledger_location(given or str(dataset.parent / "dalenius.sqlite"))
@@ -96,7 +79,8 @@ def existing_ledger(given: str | None, dataset: Path) -> str:
 
 def emit(document: Mapping[str, Any]) -> None:
     """A JSON document on standard output."""
-    typer.echo(json.dumps(document, indent=2, default=str, ensure_ascii=False))
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    typer.echo(json.dumps(document, indent=2, default=str, ensure_ascii=not is_unicode))
 
 
 @contextmanager
@@ -111,14 +95,17 @@ def stages(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
     """The guarantee, then every table that fits, with margins of error."""
+    from dalenius.cli.terminal import styled
+
     out = console()
     source = release.provenance
-    out.print(f"[bold]{source.dataset}[/] {source.version}   [dim]request {source.digest[:12]}[/]")
-    out.print(f"[dim]{source.guarantee}[/]")
+    request = (f"request {source.digest[:12]}", "dim")
+    out.print(styled((source.dataset, "bold"), f" {source.version}   ", request))
+    out.print(styled((source.guarantee, "dim")))
     for warning in source.warnings:
-        out.print(f"[yellow]Note:[/] {warning}")
+        out.print(styled(("Note:", "yellow"), f" {warning}"))
     if not release.tables:
-        out.print("[yellow]The outcome was 'no reply'. It was charged like any other.[/]")
+        out.print(styled(("The outcome was 'no reply'. It was charged like any other.", "yellow")))
     for table in release.tables:
         print_table(release, table, confidence=confidence, most_rows=most_rows)
 
@@ -127,6 +114,7 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
     """One table: labels, value, margin of error, interval."""
     from rich.table import Table as RichTable
 
+    from dalenius.cli.terminal import styled
     from dalenius.core.estimate import level
     from dalenius.linear.tabulation import rows
 
@@ -149,7 +137,8 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
         grid.add_row(*(str(label) for label in row[:width]), *cells)
     console().print(grid)
     if table.space.size > most_rows:
-        console().print(f"[dim]{table.space.size - most_rows:,} more cells; --rows 0 shows all.[/]")
+        more = f"{table.space.size - most_rows:,} more cells; `dalenius show --rows 0` shows all."
+        console().print(styled((more, "dim")))
 
 
 def number(value: object) -> str:

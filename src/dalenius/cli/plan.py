@@ -21,6 +21,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = False) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
     from dalenius.cli.output import console, emit, number
+    from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
     from dalenius.spec.policy import PolicyDocument
@@ -44,8 +45,8 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
         return
     out = console()
     cells = content.get("cells")
-    size = "" if cells is None else f"[bold]{cells:,} cell{'' if cells == 1 else 's'}[/], "
-    out.print(f"{size}{planned.mechanism} ({planned.strategy})")
+    size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
+    out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
     what = "the total in a cell" if document.table.measure == "mean" else "a cell"
     if "std_error" in content:
         out.print(f"Expected error of {what}: standard error {float(str(content['std_error'])):,.2f}")
@@ -55,9 +56,9 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
         axes = " x ".join(margin["axes"]) or "total"
         out.print(f"Expected error of a cell of {axes}: standard error {margin['std_error']:,.2f}")
     if "note" in content:
-        out.print(f"[dim]Note: {content['note']}.[/]")
+        out.print(styled((f"Note: {content['note']}.", "dim")))
     cost = planned.reservation
     pure = f", epsilon {float(cost.epsilon):g}" if cost.epsilon is not None else ""
     out.print(f"Cost: rho {float(cost.rho):.6g}, delta {float(cost.delta):.3g}{pure} ({cost.relation})")
     for warning in planned.warnings:
-        out.print(f"[yellow]Note:[/] {warning}")
+        out.print(styled(("Note:", "yellow"), f" {warning}"))

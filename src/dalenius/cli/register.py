@@ -20,6 +20,7 @@ def register(
 ) -> None:
     """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused."""
     from dalenius.cli.output import console, emit, ledger_location
+    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.curator.readable import check_source
     from dalenius.errors import Unconfirmed
@@ -40,6 +41,6 @@ def register(
     if as_json:
         emit({"registered": name, "version": version})
     else:
-        console().print(f"[green]Registered[/] {name} {version}.")
+        console().print(styled(("Registered", "green"), f" {name} {version}."))
     if report:
         typer.echo(str(findings), err=True)

@@ -1,11 +1,14 @@
 """`dalenius release REQUEST -o DIR`: charge, measure, store, write the documents."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath, RequestPath
+
+if TYPE_CHECKING:
+    from dalenius.core.release import Release
 
 Out = Annotated[
     Path | None,
@@ -30,7 +33,9 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
-    from dalenius.cli.output import console, emit, existing_ledger, output_place, print_release, stages
+    from dalenius.cli.delivery import delivery, output_place
+    from dalenius.cli.interruption import interruptible
+    from dalenius.cli.output import emit, existing_ledger, print_release, stages
     from dalenius.curator.curator import Curator
     from dalenius.publish.to_json import to_document
     from dalenius.spec import load
@@ -41,17 +46,28 @@ def release(
     book = existing_ledger(ledger, dataset)
     source = dataset.parent / load.load_dataset(dataset).dataset.source
     inputs = [source, dataset, request, Path(book), *([policy] if policy else [])]
-    output = output_place(output, inputs)
-    with Curator.open(dataset, ledger=book, policy=policy) as curator, stages(quiet=as_json) as stage:
-        result = curator.release(
-            document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
-        )
-    if output is not None:
-        save(result, output)
-    if as_json:
-        emit(to_document(result))
-        return
-    print_release(result)
-    if output is not None:
-        files = ": release.json, table.csv, table.html" if output.is_dir() else ""
-        console().print(f"Written to [bold]{output}[/]{files}.")
+    place = output_place(output, inputs)
+    with interruptible():
+        with Curator.open(dataset, ledger=book, policy=policy) as curator, stages(quiet=as_json) as stage:
+            result = curator.release(
+                document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
+            )
+        with delivery(result.provenance.ledger_entry) as steps:
+            is_written = place is not None and steps.attempt(
+                f"writing to {str(place)!r}", lambda: save(result, place)
+            )
+            if as_json:
+                steps.attempt("printing", lambda: emit(to_document(result)))
+                return
+            steps.attempt("printing", lambda: print_release(result))
+            if is_written:
+                steps.attempt("printing", lambda: _say_where(result, Path(str(place))))
+
+
+def _say_where(release: "Release", place: Path) -> None:
+    from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
+    from dalenius.storage import written_names
+
+    files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
+    console().print(styled("Written to ", (str(place), "bold"), f"{files}."))

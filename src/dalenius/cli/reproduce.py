@@ -45,10 +45,11 @@ def reproduce(
 
 def _show(results: list[dict[str, object]]) -> None:
     """One table for each item."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    from dalenius.cli.output import console
+
+    out = console()
     for result in results:
         rows = result["rows"]
         assert isinstance(rows, list)
@@ -57,7 +58,7 @@ def _show(results: list[dict[str, object]]) -> None:
             table.add_column(heading, justify="left" if heading in ("name", "verdict") else "right")
         for row in rows:
             table.add_row(*(_text(row[key]) for key in ("name", "paper", "ours", "corrected", "verdict")))
-        console.print(table)
+        out.print(table)
 
 
 def _text(value: object) -> str:

@@ -131,8 +131,13 @@ def _check(settings: "ServerConfig") -> None:
 
 def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:
     from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
 
     out = console()
-    out.print(f"[bold]{settings.title}[/] on [bold]http://{host}:{port}[/] (Ctrl+C stops it)")
+    address = (f"http://{host}:{port}", "bold")
+    out.print(styled((settings.title, "bold"), " on ", address, " (Ctrl+C stops it)"))
     for name, (role, password) in people.items():
-        out.print(f"  {role:9} [bold]{name}[/]  password [bold]{password}[/]  (shown this once)")
+        person = styled(
+            f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)"
+        )
+        out.print(person)

@@ -30,6 +30,11 @@ def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> t
 
 def finish(drawn: Any, path: object = None) -> Any:
     """Write a figure to `path`, or return it for a notebook."""
+    from matplotlib.text import Text
+
+    for text in drawn.findobj(Text):
+        # A dollar sign in a label is a dollar sign: "$50 to $100" is no formula.
+        text.set_parse_math(False)
     if path is None:
         return drawn
     drawn.savefig(path)

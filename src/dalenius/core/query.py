@@ -35,7 +35,7 @@ class Filter:
 class TableQuery:
     """One exact aggregate for every cell of a space, empty cells included, in declared order.
 
-    `value` names the numeric variable of a total; `centre` (in steps) is subtracted from each value first;
+    `value` names the numeric variable of a total (of a count: only rows that have it are counted); `centre` (in steps) is subtracted from each value first;
     `weight` names a numeric variable by which each row counts.
     """
 

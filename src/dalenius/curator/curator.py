@@ -23,8 +23,10 @@ from dalenius.curator.door import CustodianDoor, RequestLike
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota
 from dalenius.curator.planner import Planner
+from dalenius.curator.stopping import stopped
 from dalenius.errors import AfterCharge
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
+from dalenius.ledger.reserve import new_lease
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.canonical import Canonical, canonical
@@ -130,12 +132,21 @@ class Curator(CustodianDoor):
         stage("charging the ledger")
         if not is_official:
             ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
-        reservation = self.ledger.reserve(charge)
-        stored = reservation.stored
-        if stored is None:
-            first = Status(status or self.policy.release)
-            stored = self._complete(plan, replace(reservation, fingerprint=fingerprint), form, first, stage)
-        return self._read(stored)
+        first, lease = Status(status or self.policy.release), new_lease()
+        try:
+            reservation = self.ledger.reserve(charge, lease)
+            stored = reservation.stored
+            if stored is None:
+                stored = self._complete(
+                    plan, replace(reservation, fingerprint=fingerprint), form, first, stage
+                )
+            return self._read(stored)
+        except Exception:
+            raise
+        except BaseException as error:
+            # Whoever stops the process must not leave a lease behind that others wait for.
+            stop = stopped(error, self.ledger, charge, lease)
+        raise stop
 
     def charge(
         self,

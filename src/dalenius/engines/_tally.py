@@ -116,16 +116,16 @@ class Tally:
             chosen = slice(None) if mask is None else mask
             np.add.at(self._low, cells[chosen], multiplicity[chosen])
             return
-        if query.aggregate is Aggregate.COUNT and query.weight is None:
+        if query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None:
             self._low += np.bincount(cells if mask is None else cells[mask], minlength=len(self._low))
             return
-        shares = np.ones(1, dtype=np.int64)
+        shares = np.ones(len(cells), dtype=np.int64)
         for name in (query.value, query.weight):
             if name is not None:
                 present = expanded(batch[name]) != DROPPED_NUMBER
                 mask = present if mask is None else mask & present
         chosen = slice(None) if mask is None else mask
-        cells = cells[chosen]
+        cells, shares = cells[chosen], shares[chosen]
         if query.aggregate is not Aggregate.COUNT:
             shares = expanded(batch[str(query.value)])[chosen] - query.centre
         if query.aggregate is Aggregate.SUM_OF_SQUARES:

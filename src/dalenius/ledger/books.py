@@ -100,6 +100,10 @@ class Books:
         rows = self._ask(schema.DOCUMENTS + " WHERE r.key = ? AND r.status = ?", (key, str(Status.PUBLISHED)))
         return self._checked(rows[0]) if rows else None
 
+    def is_stored(self, key: str) -> bool:
+        """Whether a release is stored under a memo key, whatever its status."""
+        return bool(self._ask(schema.DOCUMENTS + " WHERE r.key = ?", (key,)))
+
     def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
         """Stored releases in the order in which they were charged."""
         clauses, values = ["1 = 1"], []

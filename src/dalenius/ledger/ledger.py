@@ -24,7 +24,7 @@ from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder
-from dalenius.ledger.reserve import Busy, Reserve
+from dalenius.ledger.reserve import Busy, Reserve, new_lease
 from dalenius.ledger.store import Lost, Store, load, read_head
 from dalenius.ledger.writer import Sealed, Writer
 
@@ -177,13 +177,14 @@ class Ledger(Declarations):
             return charge.cost
         return replace(charge.cost, rho=Fraction(0), delta=Fraction(0), epsilon=Fraction(0))
 
-    def reserve(self, charge: Charge) -> Reservation:
+    def reserve(self, charge: Charge, lease: str = "") -> Reservation:
         """Pay the worst case and take the lease, or find the release that was paid for before.
 
         Raises `BudgetExhausted`, `QuotaExhausted` or `ApprovalRequired` before anything is spent. Waits for a
-        while if the same request is being completed elsewhere, then raises `Conflict`.
+        while if the same request is being completed elsewhere, then raises `Conflict`. Who names the lease (by
+        `new_lease`) can let go of it even if this call is interrupted.
         """
-        command = Reserve.of(charge, SystemRandomness().bytes(16).hex(), self._lease_seconds)
+        command = Reserve.of(charge, lease or new_lease(), self._lease_seconds)
         patience = time.monotonic() + self._wait_seconds
         pause = 0.005
         while True:

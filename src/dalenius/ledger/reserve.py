@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dalenius.core.randomness import SystemRandomness
 from dalenius.errors import (
     ApprovalRequired,
     BudgetExhausted,
@@ -20,6 +21,11 @@ from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import canonical_body
 from dalenius.ledger.state import ChargeRow
+
+
+def new_lease() -> str:
+    """A name for the right to complete one charge, which nobody else can guess."""
+    return SystemRandomness().bytes(16).hex()
 
 
 class Busy(Exception):

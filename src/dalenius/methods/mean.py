@@ -1,7 +1,7 @@
 """Mean of a numeric variable in each cell: a centred total and a count, measured side by side and divided.
 
 Each takes half the budget. Neither is biased, their ratio is nearly unbiased, and where the released count is below one
-there is no mean. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
+there is no mean. Both are of the same rows: those that have the number. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
 error in a cell of so many records.
 """
 
@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.core.domain import DROP
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
@@ -75,13 +76,16 @@ class MeanMethod:
         bounds = question.bounds
         centre = (bounds.low + bounds.high) // 2
         half = share(question.budget, Fraction(1, 2))
-        counting = Count(question.query)
+        # A row without the number is in no total, so it must not be in the count that the total is divided by.
+        may_lack = DROP in (bounds.missing, bounds.outside)
+        counting = Count(replace(question.query, value=question.of) if may_lack else question.query)
         summing = MagnitudeTable(
             query=replace(question.query, aggregate=Aggregate.TOTAL, value=question.of, centre=centre),
             low=bounds.low - centre,
             high=bounds.high - centre,
         )
-        count = Noisy("count", counting, question.choose(counting.sensitivity(question.neighbours), half))
+        counted = f"count of rows with {question.of}" if may_lack else "count"
+        count = Noisy(counted, counting, question.choose(counting.sensitivity(question.neighbours), half))
         total = Noisy(
             f"total of {question.of} about the centre",
             summing,
@@ -98,7 +102,10 @@ class MeanMethod:
             question,
             (count, total),
             assemble,
-            law=Joint("mean", {"centre": str(centre * bounds.step)}),
+            # The law tells a mean over such rows from the one that counted every row: neither is served for the other.
+            law=Joint(
+                "mean", {"centre": str(centre * bounds.step)} | ({"counted": counted} if may_lack else {})
+            ),
             mechanism=total.mechanism.name,
             strategy="mean",
             preview=_preview(question, count, total),

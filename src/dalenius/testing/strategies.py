@@ -128,6 +128,13 @@ def filters(draw: st.DrawFn, variable: Variable) -> Filter:
     return Filter(variable=variable.name, codes=tuple(sorted(draw(codes))))
 
 
+def _value(draw: st.DrawFn, numeric: list[str], aggregate: Aggregate) -> str | None:
+    """What an aggregate is taken of; a count may ask for a value, or not."""
+    if aggregate is Aggregate.COUNT and (not numeric or draw(st.booleans())):
+        return None
+    return draw(st.sampled_from(numeric))
+
+
 @st.composite
 def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
     """Any aggregate over any axes of a domain."""
@@ -148,7 +155,7 @@ def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
         space=CellSpace(space_axes, zeros),
         where=where,
         aggregate=aggregate,
-        value=draw(st.sampled_from(numeric)) if aggregate is not Aggregate.COUNT else None,
+        value=_value(draw, numeric, aggregate),
         centre=draw(st.integers(-5, 5)) if aggregate is not Aggregate.COUNT else 0,
         weight=draw(st.sampled_from([None, *numeric])) if aggregate in sums else None,
     )

@@ -1,0 +1,112 @@
+"""What comes after the charge: writing and showing a release that the ledger already holds.
+
+What can be known of the place to write to is checked before anything is spent. Whatever fails afterwards (a full disk, a
+closed pipe, a terminal that cannot show a letter) is told as an undelivered release, never as a failed one.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dalenius.errors import DaleniusError, DocumentError, ParameterError, StorageError, Undelivered
+from dalenius.storage import is_single_file, is_written_name
+
+
+def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
+    """Where a release may be written: a place that takes files, and nothing that the release is made from."""
+    if output is None:
+        return None
+    try:
+        is_single = _is_single(output)
+        for given in inputs:
+            path = output if is_single else output / given.name
+            is_written = is_single or is_written_name(given.name)
+            if is_written and path.exists() and given.exists() and path.samefile(given):
+                raise ParameterError(f"-o would overwrite {str(path)!r}, which this release is made from.")
+        _try_to_write(output.parent if is_single else output)
+    except OSError as error:
+        raise StorageError(
+            f"Nothing can be written to {str(output)!r}: {error.strerror}. Nothing was charged."
+        ) from None
+    return output
+
+
+def _is_single(output: Path) -> bool:
+    """Whether one file is written, or a directory."""
+    refused = ParameterError(
+        f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither.",
+        received=str(output),
+    )
+    try:
+        is_single = is_single_file(output)
+    except DocumentError:
+        raise refused from None
+    if output.exists() and not is_single and not output.is_dir():
+        raise refused
+    return is_single
+
+
+def _try_to_write(folder: Path) -> None:
+    """Make and remove a file in the folder, or in the one that it will be made in."""
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    with tempfile.TemporaryFile(dir=place):
+        pass
+
+
+class Delivery:
+    """The steps after a release is stored: each is tried, and what failed is told together at the end."""
+
+    def __init__(self, entry: str) -> None:
+        self._entry = entry
+        self._failures: list[str] = []
+        self._is_interrupted = False
+
+    def attempt(self, what: str, step: Callable[[], object]) -> bool:
+        """Whether the step succeeded; after an interruption no further step is begun."""
+        if self._is_interrupted:
+            return False
+        try:
+            step()
+            return True
+        except OSError as error:
+            self._failures.append(f"{what}: {error.strerror or type(error).__name__}")
+            if isinstance(error, BrokenPipeError):
+                _close_output()
+        except DaleniusError as error:
+            self._failures.append(f"{what}: {error.message.rstrip('.')}")
+        except KeyboardInterrupt:
+            self._is_interrupted = True
+            self._failures.append(f"{what}: interrupted")
+        except Exception as error:
+            self._failures.append(f"{what}: a fault of ours ({type(error).__name__}), please report it")
+        return False
+
+    def conclude(self) -> None:
+        """Raise `Undelivered` if a step failed."""
+        if self._failures:
+            raise Undelivered(
+                f"The release is stored in the ledger (entry {self._entry}). It could not be delivered: "
+                f"{'; '.join(self._failures)}. Ask again for the same: it is answered from the ledger, free.",
+                entry=self._entry,
+                failures=list(self._failures),
+            )
+
+
+@contextmanager
+def delivery(entry: str) -> Iterator[Delivery]:
+    """Steps after the charge; at the end they are told together."""
+    steps = Delivery(entry)
+    yield steps
+    steps.conclude()
+
+
+def _close_output() -> None:
+    """Nobody reads on: what is left in the buffer goes nowhere, so that leaving the process does not fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
