@@ -15,7 +15,7 @@ from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.query import Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import Unsupported
+from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.linear.margins import Margin, Workload
 from dalenius.linear.optimal import Pattern, exact_cost, grid_variances, patterns, select
 from dalenius.linear.shares import GaussianNoise, LaplaceNoise, Noise, equal_shares, optimise, root_shares
@@ -161,6 +161,11 @@ class Option:
 
 def every(setting: Setting, only: str | None = None) -> list[Option]:
     """All strategies that are valid for the request; or the named one, which must be."""
+    workload = setting.workload
+    if setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins):
+        raise Unsupported(
+            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
+        )
     found: list[Option] = []
     for purse in purses(setting.definition, setting.budget):
         root = "cube_root" if purse.currency == "epsilon" else "square_root"
@@ -178,7 +183,8 @@ def every(setting: Setting, only: str | None = None) -> list[Option]:
                 continue
             try:
                 option = make(setting, purse)
-            except Unsupported:
+            except (Unsupported, ParameterError, TooLarge):
+                # Noise that cannot be drawn rules out one strategy, not the others.
                 continue
             if isfinite(option.score):
                 found.append(option)
