@@ -15,7 +15,7 @@ from time import time
 from typing import Any
 
 from dalenius.core.budget import UNIT
-from dalenius.core.exact import plain
+from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError
 from dalenius.ledger import schema
 from dalenius.ledger.account import TOTAL, Purse, PurseKey
