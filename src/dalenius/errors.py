@@ -14,6 +14,7 @@ DaleniusError
 │   ├── QuotaExhausted        the analyst's quota cannot pay the cost
 │   ├── ApprovalRequired      a second person must approve a cost of this size
 │   └── LedgerMismatch        the ledger does not belong to this population or this file
+│       └── AnchorMismatch        the store is not the one that its anchor knows
 ├── PolicyError           the custodian's rules forbid it: exit 4, HTTP 403
 │   ├── NotRegistered         the data set was never judged and registered
 │   ├── DataChanged           the file is not the one that was registered
@@ -151,6 +152,12 @@ class LedgerMismatch(BudgetError):
     """The ledger does not belong to this population or this file."""
 
     code = "ledger_mismatch"
+
+
+class AnchorMismatch(LedgerMismatch):
+    """The store is not the one that its anchor knows: an older copy, a new one, or another ledger's."""
+
+    code = "anchor_mismatch"
 
 
 class PolicyError(DaleniusError):

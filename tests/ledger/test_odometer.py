@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalenius.core.conversions import rho_to_epsilon
+from dalenius.core.neighbours import Scope
 from dalenius.errors import ParameterError
 from dalenius.ledger.odometer import power_of_test, power_under_rho, running_epsilon
 
@@ -91,3 +92,26 @@ def test_readings_in_words(ledger, charge):
     assert reading.delta == 2 * MILLIONTH
     assert reading.epsilon <= rho_to_epsilon(Fraction(1), MILLIONTH)
     assert set(reading.to_dict()["bounds"]) == {"running", "promise"}
+
+
+OWN = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}
+
+
+def test_no_sentence_covers_another_page(ledger, charge):
+    ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
+    assert "nothing was charged to another page" in ledger.odometer("people").sentences()[0]
+    ledger.reserve(charge("aa", **OWN))
+    reading = ledger.odometer("people")
+    (words,) = reading.sentences()
+    # With nothing on the master page there is no figure to quote.
+    assert "no statement covers the data-dependent page (1 charge)" in words
+    assert "private" not in words and "%" not in words
+    ledger.reserve(charge("bb"))
+    reading = ledger.odometer("people")
+    for sentence in reading.sentences():
+        assert "what was charged to the master account (1 charge)" in sentence
+        assert "; the data-dependent page (1 charge) is not covered." in sentence
+        assert "verything released" not in sentence
+    document = reading.to_dict()
+    assert document["covers"] == {"page": "master", "charges": 1}
+    assert document["not_covered"] == {"data-dependent": 1}

@@ -296,7 +296,7 @@ def test_an_older_copy_of_the_file_is_detected(tmp_path, charge):
     for name in (path, *tmp_path.glob("ledger.db-*")):
         name.unlink()
     path.write_bytes(old)
-    with Ledger.open(path) as ledger:
+    with Ledger.open(path, may_write=False) as ledger:
         report = ledger.verify()
     assert not report.is_ok
     assert "lines were removed" in report.problems[0]

@@ -69,7 +69,7 @@ def test_planned_release_is_in_the_unit_of_the_weights_with_a_design_variance() 
         {"allow": {"acknowledge": ["fixed_weights"]}},
     )
     source = MemorySource(place, {"x": ["a", "a", "b"], "w": ["2.5", "3", "1"]})
-    rng = RecordedRandomness("w")
+    rng = RecordedRandomness("weights")
     blocks = []
     for step in plan.measurements:
         block = step.block(step.run(tuple(source.table(q) for q in step.needs), step.draw(rng), rng))  # type: ignore[arg-type]

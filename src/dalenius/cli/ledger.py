@@ -1,4 +1,4 @@
-"""`dalenius ledger show | verify | export | grant | quota`: a statement like a bank's, and the custodian's lines."""
+"""`dalenius ledger show | verify | export | grant | quota | restore`: a statement like a bank's, and the custodian's lines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalenius.cli.plan import AsJson
+from dalenius.cli.plan import AnchorPath, AsJson
 
 if TYPE_CHECKING:
     from dalenius.ledger import Ledger
@@ -28,7 +28,6 @@ Location = Annotated[
         show_default=False,
     ),
 ]
-AnchorPath = Annotated[Path | None, typer.Option("--anchor", help="File of signed heads, if kept elsewhere.")]
 KeysPath = Annotated[Path | None, typer.Option("--keys", help="Private folder of keys, if kept elsewhere.")]
 PublicKey = Annotated[
     str | None,
@@ -49,8 +48,9 @@ def _opened(
     public_key: str | None = None,
     *,
     may_create: bool = False,
+    may_write: bool = True,
 ) -> Iterator["Ledger"]:
-    """The ledger; looking at one that does not exist does not create it."""
+    """The ledger; looking at one that does not exist does not create it, and one that is broken can be looked at."""
     from dalenius.cli.output import ledger_location
     from dalenius.errors import LedgerMismatch
     from dalenius.ledger import Ledger
@@ -61,7 +61,7 @@ def _opened(
         raise LedgerMismatch(f"There is no ledger at {location!r}.")
     if not may_create:
         connect(location, may_write=False).close()
-    ledger = Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key)
+    ledger = Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key, may_write=may_write)
     try:
         yield ledger
     finally:
@@ -94,7 +94,7 @@ def show(
     from dalenius.cli.ledger_output import print_statement
     from dalenius.cli.output import emit
 
-    with _opened(ledger, anchor, keys, public_key) as book:
+    with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         name = _only(book, population)
         statement = book.statement(name, analyst)
         reading = book.odometer(name, delta) if analyst is None else None
@@ -123,7 +123,7 @@ def verify(
     from dalenius.cli.terminal import styled
     from dalenius.errors import LedgerCorrupt
 
-    with _opened(ledger, anchor, keys, public_key) as book:
+    with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         report = book.verify(heads=head or (), is_anchored=not without_anchor)
         key = book.public_key
     if as_json:
@@ -165,7 +165,7 @@ def export(
     kept = [Path(ledger), Path(f"{ledger}.anchor"), *([anchor] if anchor else [])]
     if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in kept):
         raise ParameterError(f"--out would overwrite {str(out)!r}, which belongs to the ledger.")
-    with _opened(ledger, anchor, keys, public_key) as book:
+    with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         if statement:
             from dalenius.ledger.statement import export_statement
 
@@ -235,6 +235,42 @@ def quota(
         else:
             entry = book.quota(name, analyst, rho, delta, by=by, page=page)
         _confirm(book, name, entry.name, as_json)
+
+
+@app.command()
+def restore(
+    ledger: Location,
+    note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")],
+    by: By = "custodian",
+    anchor: AnchorPath = None,
+    keys: KeysPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on from a store that lost its last lines; what is left of every budget is counted as spent."""
+    from dalenius.cli.output import console, emit
+    from dalenius.ledger.restore import restore as restore_ledger
+
+    with _opened(ledger, anchor, keys, may_write=False):
+        pass
+    first, *forfeited = restore_ledger(ledger, by=by, note=note, anchor=anchor, keys=keys)
+    if as_json:
+        emit({"entry": first.name, "forfeited": [line.to_dict() for line in forfeited]})
+        return
+    out = console()
+    out.print(f"[green]Written[/] {first.name}.")
+    for line in forfeited:
+        out.print(
+            f"Counted as spent: rho {line.body['amounts']['rho']} of {line.population}, {line.body['page']} page."
+        )
+    if first.body["anchored"] is None:
+        out.print(
+            "The anchor was missing, so nothing shows whether lines are missing too. Compare the head with the heads "
+            "printed in published releases: dalenius ledger verify --head."
+        )
+    else:
+        out.print(
+            "Grants that were among the lost lines are not known; count what was spent of them yourself."
+        )
 
 
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:

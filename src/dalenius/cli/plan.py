@@ -14,6 +14,10 @@ LedgerPath = Annotated[
         envvar="DALENIUS_LEDGER",
     ),
 ]
+AnchorPath = Annotated[
+    Path | None,
+    typer.Option("--anchor", help="File of signed heads, if kept elsewhere.", envvar="DALENIUS_ANCHOR"),
+]
 PolicyPath = Annotated[Path | None, typer.Option("--policy", help="Policy document.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

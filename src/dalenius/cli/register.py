@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath
+from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
 
 
 def register(
     dataset: Annotated[Path, typer.Argument(help="Dataset document.", show_default=False)],
     ledger: LedgerPath = None,
+    anchor: AnchorPath = None,
     policy: PolicyPath = None,
     by: Annotated[str, typer.Option(help="Who registers; written to the ledger.")] = "custodian",
     report: Annotated[
@@ -35,7 +36,7 @@ def register(
             " these variables (confirmed = true) or take them out first.",
             variables=unconfirmed,
         )
-    with Curator.open(dataset, ledger=location, policy=policy) as curator:
+    with Curator.open(dataset, ledger=location, anchor=anchor, policy=policy) as curator:
         findings = curator.register(by=by)
         name, version = curator.domain.name, curator.domain.version
     if as_json:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dalenius.cli.plan import AsJson, LedgerPath, PolicyPath, RequestPath
+from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath
 
 if TYPE_CHECKING:
     from dalenius.core.release import Release
@@ -24,6 +24,7 @@ def release(
     request: RequestPath,
     output: Out = None,
     ledger: LedgerPath = None,
+    anchor: AnchorPath = None,
     policy: PolicyPath = None,
     analyst: Annotated[str, typer.Option(help="Who asks; their quota applies.")] = "",
     approved_by: Annotated[str, typer.Option(help="Second person, where the policy asks for one.")] = "",
@@ -48,7 +49,10 @@ def release(
     inputs = [source, dataset, request, Path(book), *([policy] if policy else [])]
     place = output_place(output, inputs)
     with interruptible():
-        with Curator.open(dataset, ledger=book, policy=policy) as curator, stages(quiet=as_json) as stage:
+        with (
+            Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator,
+            stages(quiet=as_json) as stage,
+        ):
             result = curator.release(
                 document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
             )

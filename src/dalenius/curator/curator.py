@@ -61,6 +61,7 @@ class Curator(CustodianDoor):
         dataset: str | Path | Mapping[str, Any] | DatasetDocument,
         *,
         ledger: str | Path | Ledger | None = None,
+        anchor: str | Path | None = None,
         policy: str | Path | Mapping[str, Any] | PolicyDocument | None = None,
         data: object = None,
         rng: RandomSource | None = None,
@@ -68,12 +69,17 @@ class Curator(CustodianDoor):
         """Open a declared data set with its ledger.
 
         `data` gives the rows in-process (a data frame, an Arrow table, a mapping of columns) instead of the
-        document's source. The ledger defaults to `dalenius.sqlite` beside the document.
+        document's source. The ledger defaults to `dalenius.sqlite` beside the document, and its
+        anchor lies beside it unless `anchor` says where.
         """
         document = load.load_dataset(dataset)
         base = document.base
         rules = load.load_policy(policy) if policy is not None else PolicyDocument()
-        book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger or base / "dalenius.sqlite")
+        book = (
+            ledger
+            if isinstance(ledger, Ledger)
+            else Ledger.open(ledger or base / "dalenius.sqlite", anchor=anchor)
+        )
         owns = not isinstance(ledger, Ledger)
         return cls(document, ledger=book, policy=rules, data=data, rng=rng, owns_ledger=owns)
 

@@ -55,6 +55,7 @@ class Holding:
                 "The file holds records that cannot be read as its format says, so that others may be misread with them;"
                 " repair it before you register it."
             )
+        self._check_size(int(report["units"]))
         declare_unit(self.ledger, self.domain, by)
         self.ledger.register(
             population=self.domain.population,
@@ -66,6 +67,21 @@ class Holding:
         )
         open_account(self.ledger, self.domain, self.policy, by)
         return Confidential(f"Content of {self.domain.name} {self.domain.version}", report)
+
+    def _check_size(self, units: int) -> None:
+        """Under replace a declared size is published as an exact total, so it must be the file's.
+
+        The custodian learns that it differs, and nothing else: a message holds no figure from a file.
+        """
+        declared, near = self.domain.public_size, self.domain.neighbours
+        if declared is not None and near.is_replace and declared != units:
+            what = "rows" if self.domain.unit_id is None else f"different values of {self.domain.unit_id!r}"
+            raise DocumentError(
+                f"[dataset] declares size = {declared:,}, and the file does not hold as many {what}. Under replace the"
+                " size is public and stands in tables as an exact total: correct it, or leave it out. Nothing was"
+                " registered.",
+                declared=declared,
+            )
 
     def _fingerprint(self) -> str:
         return self.source.fingerprint(self.ledger.secret(self.domain.population))

@@ -41,6 +41,7 @@ class Planner:
         rules.check_weight(request)
         method = self._method(request)
         question = self._question(request)
+        _check_scope(method, question)
         plan = method.plan(question)
         _check_read(question)
         rules.check(plan, request, question.form.space, self.policy)
@@ -169,6 +170,20 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,
             )
+
+
+def _check_scope(method: Method, question: Question) -> None:
+    """A method answers under the promises for which its claim is proved, and no other."""
+    if question.scope in method.scopes:
+        return
+    served = [
+        name for name, known in registry.every("definitions").items() if Scope(known.scope) in method.scopes
+    ]
+    raise Unsupported(
+        f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",
+        measure=method.name,
+        definition=question.definition.name,
+    )
 
 
 def _check_read(question: Question) -> None:

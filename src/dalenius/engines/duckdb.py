@@ -76,7 +76,7 @@ class DuckDBSource:
         self._check_columns()
         self._read_rare_types_as_text()
         self._held: Mapping[str, IntArray] | None = None
-        self._over = self._without = 0
+        self._over = self._without = self._units = 0
 
     @classmethod
     def open(
@@ -170,6 +170,7 @@ class DuckDBSource:
             "rows": total,
             "rows_skipped": 0 if records is None else max(0, records - total),
             "rows_kept": kept,
+            "units": total if self.domain.unit_id is None else self._units,
             "rows_without_unit": self._without,
             "rows_over_max": self._over,
             "rows_in_structural_zeros": zeros,
@@ -321,6 +322,7 @@ class DuckDBSource:
             owner = np.concatenate(numbers)
             most = self.domain.neighbours.max_rows
             rows = kept_rows(self._secret, list(columns.values()), owner, list(people), most)
+            self._units = len(people)
             self._without = int((owner < 0).sum())
             self._over = len(owner) - self._without - len(rows)
             self._held = {name: column[rows] for name, column in columns.items()}

@@ -111,6 +111,7 @@ class MemorySource:
             "rows": self._rows,
             "rows_skipped": 0,
             "rows_kept": len(self._coded),
+            "units": self._units,
             "rows_without_unit": self._without,
             "rows_over_max": self._over,
             "rows_in_structural_zeros": zeros,
@@ -130,6 +131,7 @@ class MemorySource:
 
     def _keep(self, rows: list[Codes], secret: bytes) -> list[Codes]:
         self._without = 0
+        self._units = self._rows
         if self.domain.unit_id is None:
             return rows
         persons: dict[str, list[int]] = {}
@@ -139,6 +141,7 @@ class MemorySource:
                 self._without += 1
             else:
                 persons.setdefault(person, []).append(position)
+        self._units = len(persons)
         most = self.domain.neighbours.max_rows
         chosen: list[int] = []
         for person, positions in persons.items():

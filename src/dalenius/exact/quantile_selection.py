@@ -14,15 +14,33 @@ import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.core.randomness import RandomSource, below
+from dalenius.errors import ParameterError
 from dalenius.exact.order_statistics import rational_base, reaching_weights
 
 _FAR_BITS = 40
+# Beyond this rate one record away from the quantile weighs less than exp(-30), and more epsilon buys nothing.
+_LEAST_RATE, _LARGEST_RATE = Fraction(1, 5000), Fraction(60)
 
 
 def score_change(q: Fraction, *, is_replace: bool, rows: int) -> Fraction:
     """How far a unit's rows move every score, in units of q's denominator: b max(q, 1-q), or b under replace."""
     each = Fraction(1) if is_replace else max(q, 1 - q)
     return each * q.denominator * rows
+
+
+def check_rate(epsilon: Fraction, change: Fraction) -> None:
+    """Refuse, before anything is charged, an epsilon for which there are no weights."""
+    if epsilon / change < _LEAST_RATE:
+        raise ParameterError(
+            "epsilon is too small for a quantile with so fine a q; use a q such as 1/2, 1/4 or 0.95.",
+            name="epsilon",
+        )
+    if epsilon / change > _LARGEST_RATE:
+        raise ParameterError(
+            f"epsilon is larger than a quantile can use: {float(_LARGEST_RATE * change / epsilon):.3g} times as much gives the"
+            " same answer. Ask for less.",
+            name="epsilon",
+        )
 
 
 def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> tuple[int, ...]:

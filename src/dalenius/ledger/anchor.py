@@ -9,7 +9,8 @@ stand in another order than the chain: each line speaks for itself.
 import errno
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -20,6 +21,8 @@ from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import canonical
 
 _BEGINNING = '{"at":"'
+_TAIL = 1 << 16
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class AnchorLine:
     head: str
     is_signed: bool
     is_cut: bool = False
+    ledger: str = ""
 
 
 class Anchor:
@@ -99,14 +103,58 @@ class Anchor:
         for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             if not text:
                 continue
-            if _BEGINNING.startswith(text) or (text.startswith(_BEGINNING) and not text.endswith("}")):
+            if _is_cut(text):
                 found.append(AnchorLine(0, "", False, is_cut=True))
                 continue
-            try:
-                document = json.loads(text)
-                signature = str(document.pop("signature"))
-                good = document["ledger"] == ledger and self._is_signed(document, signature)
-                found.append(AnchorLine(int(document["seq"]), str(document["head"]), good))
-            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-                found.append(AnchorLine(0, "", False))
+            line = self._checked(text)
+            found.append(line if line.ledger == ledger else replace(line, is_signed=False))
         return found
+
+    def last_lines(self) -> tuple[str, ...]:
+        """The end of the file as it stands."""
+        return last_lines(self.path)
+
+    def furthest(self, texts: Iterable[str]) -> AnchorLine | None:
+        """The line furthest along the chain that this key signed, for whichever ledger; each is checked in turn."""
+        for text in sorted(texts, key=_place, reverse=True):
+            line = self._checked(text)
+            if line.is_signed:
+                return line
+        return None
+
+    def _checked(self, text: str) -> AnchorLine:
+        """A line, and whether this key signed it."""
+        try:
+            document = json.loads(text)
+            signature = str(document.pop("signature"))
+            good = self._is_signed(document, signature)
+            return AnchorLine(
+                int(document["seq"]), str(document["head"]), good, ledger=str(document["ledger"])
+            )
+        except _UNREADABLE:
+            return AnchorLine(0, "", False)
+
+
+def last_lines(path: Path) -> tuple[str, ...]:
+    """The end of an anchor as text, without what was cut short: enough to find where its ledger stood."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - _TAIL, 0))
+            texts = file.read().decode("utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ()
+    # A line that began before the part that was read is left out.
+    return tuple(text for text in texts[size > _TAIL :] if text and not _is_cut(text))
+
+
+def _is_cut(text: str) -> bool:
+    """Whether a power failure explains the line: it begins like one and does not end."""
+    return _BEGINNING.startswith(text) or (text.startswith(_BEGINNING) and not text.endswith("}"))
+
+
+def _place(text: str) -> int:
+    try:
+        return int(json.loads(text)["seq"])
+    except _UNREADABLE:
+        return 0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dalenius.core.budget import Cost
 from dalenius.core.randomness import SystemRandomness
@@ -17,9 +18,10 @@ from dalenius.core.release import Status
 from dalenius.errors import Conflict, LedgerCorrupt, LedgerMismatch, NotPublic, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note
-from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.anchor import Anchor, last_lines
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
+from dalenius.ledger.continuity import Break, find_break, refuse_new_beside
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.entry import Entry
@@ -30,6 +32,7 @@ from dalenius.ledger.writer import Sealed, Writer
 
 LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0
+_MOMENT = 1.0
 
 
 def connect(location: str, *, may_write: bool = True) -> Store:
@@ -41,6 +44,15 @@ def connect(location: str, *, may_write: bool = True) -> Store:
     from dalenius.ledger.sqlite_store import SqliteStore
 
     return SqliteStore(Path(location), may_write=may_write)
+
+
+def places(location: str | Path, anchor: str | Path | None, keys: str | Path | None) -> dict[str, Any]:
+    """Where anchor and keys lie: where they were said to, beside a file, or in the user's state folder."""
+    beside = str(location)
+    if "://" in beside:
+        name = hashlib.sha256(beside.rsplit("@", 1)[-1].encode()).hexdigest()[:16]
+        beside = str(Path.home() / ".local" / "state" / "dalenius" / name / "ledger")
+    return {"anchor": Path(anchor or f"{beside}.anchor"), "keys": KeyFolder(Path(keys or f"{beside}.keys"))}
 
 
 class Ledger(Declarations):
@@ -55,19 +67,23 @@ class Ledger(Declarations):
         clock: Callable[[], float],
         lease_seconds: float,
         wait_seconds: float,
-        public_key: str | None,
+        public_key: str | None = None,
+        may_write: bool = True,
+        is_checked: bool = True,
     ) -> None:
         self.location = location
         self.clock = clock
         self._lease_seconds = lease_seconds
         self._keys = keys
-        may_write = public_key is None
+        may_write = may_write and public_key is None
         self._store = self._reader = connect(location, may_write=may_write)
         try:
-            found = self._find_anchor(anchor, public_key)
+            found = self._find_anchor(anchor, public_key, may_write)
             super().__init__(connect(location, may_write=may_write), found, wait_seconds)
             self._writer = Writer(self._store, clock, self._anchor_segment) if may_write else Sealed()
             self._open()
+            if may_write and is_checked:
+                self._refuse_break()
         except BaseException:
             self.close()
             raise
@@ -83,38 +99,54 @@ class Ledger(Declarations):
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = WAIT_SECONDS,
         public_key: str | None = None,
+        may_write: bool = True,
     ) -> "Ledger":
         """Open the SQLite file or PostgreSQL database; a missing ledger is created.
 
         `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets.
         Both lie next to a SQLite file unless told otherwise, and in the user's state folder for a database.
-        With `public_key` instead of the keys a ledger can be read and verified, and nothing is written.
+        With `public_key` instead of the keys a ledger can be read and verified, and nothing is written; so too with
+        the keys if it may not be written. `AnchorMismatch` if it may, and the store is not the one that its anchor knows.
         """
-        text = str(location)
-        if "://" in text:
-            name = hashlib.sha256(text.rsplit("@", 1)[-1].encode()).hexdigest()[:16]
-            beside = str(Path.home() / ".local" / "state" / "dalenius" / name / "ledger")
-        else:
-            beside = text
         return cls(
-            text,
-            anchor=Path(anchor or f"{beside}.anchor"),
-            keys=KeyFolder(Path(keys or f"{beside}.keys")),
+            str(location),
+            **places(location, anchor, keys),
             clock=clock or time.time,
             lease_seconds=lease_seconds,
             wait_seconds=wait_seconds,
             public_key=public_key,
+            may_write=may_write,
         )
 
-    def _find_anchor(self, path: Path, public_key: str | None) -> Anchor:
+    def _refuse_break(self) -> None:
+        """A store that its anchor does not know is not sold from."""
+        patience = time.monotonic() + _MOMENT
+        found = self._find_break()
+        while found is not None and found.is_anchor_missing and time.monotonic() < patience:
+            # Whoever opened the ledger first may be about to write its first heads.
+            time.sleep(0.02)
+            found = self._find_break()
+        if found is not None:
+            raise found.error()
+
+    def _find_break(self) -> Break | None:
+        texts = self._anchor_file.last_lines()
+        with self._reading:
+            return self._patiently(lambda: find_break(self._reader, self._name, self._anchor_file, texts))
+
+    def _find_anchor(self, path: Path, public_key: str | None, may_write: bool) -> Anchor:
         """The keys this ledger was opened with first; new ones are made for a new ledger only."""
         if public_key is not None:
             return Anchor.checked_with(path, public_key)
+        # Read before the store: a ledger that somebody else begins meanwhile is not taken for a lost one.
+        is_used = bool(last_lines(path))
         try:
             is_new = read_head(self._store).seq == 0
         except Lost as error:
             raise LedgerMismatch("The ledger's database cannot be reached.") from error
-        secret = self._keys.get_or_make("anchor") if is_new else self._keys.find("anchor")
+        if is_new and is_used and may_write:
+            raise refuse_new_beside(path)
+        secret = self._keys.get_or_make("anchor") if is_new and may_write else self._keys.find("anchor")
         if secret is None:
             raise LedgerMismatch(
                 "The key that signs this ledger is not in its folder of keys. Restore the folder, or give the "

@@ -22,6 +22,7 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import exp_lower, exp_upper, float_upper, log_upper, plain, round_up, sqrt_upper
 from dalenius.errors import ParameterError
 from dalenius.ledger.account import Account
+from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
 
 _FIRST = Fraction(1, 1000)
 _RATIO = Fraction(3, 2)
@@ -68,9 +69,13 @@ def _shown(amount: Fraction, digits: int = 4) -> str:
     return f"{float(rounded):.{digits}g}"
 
 
+def _counted(charges: int) -> str:
+    return f"{charges:,} charge{'' if charges == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the odometer shows."""
+    """What the odometer shows of the master page, and how many charges on the other page it says nothing about."""
 
     epsilon: Fraction
     delta: Fraction
@@ -79,6 +84,8 @@ class Reading:
     relation: Relation
     power: Fraction
     level: Fraction
+    charges: int = 0
+    not_covered: int = 0
 
     @property
     def odds(self) -> float:
@@ -93,13 +100,19 @@ class Reading:
             else "which of two records a person has"
         )
         failure = f", but for a probability of {_shown(self.delta, 2)}" if self.delta else ""
+        others = f"the {DATA_DEPENDENT} page ({_counted(self.not_covered)})"
+        if self.not_covered and not self.charges:
+            return (f"Nothing was charged to the master account, and no statement covers {others}.",)
+        scope = f"what was charged to the master account ({_counted(self.charges)})"
+        # Each sentence may be quoted alone, so each says what it leaves out.
+        besides = f"; {others} is not covered" if self.not_covered else ""
         return (
-            f"Everything released so far together is ({_shown(self.epsilon)}, "
-            f"{_shown(self.delta, 2)})-differentially private.",
-            f"Likelihood ratio: what was published is at most {_shown(exp_upper(self.epsilon))} times as likely under one answer to the "
-            f"question {pair} as under the other{failure}.",
+            f"Together {scope} is ({_shown(self.epsilon)}, {_shown(self.delta, 2)})-differentially private"
+            f"{besides or '; nothing was charged to another page'}.",
+            f"Likelihood ratio: {scope} is at most {_shown(exp_upper(self.epsilon))} times as likely "
+            f"under one answer to the question {pair} as under the other{failure}{besides}.",
             f"Best test: an intruder who knows everything else and accepts {float(self.level):.0%} false alarms "
-            f"recognises the truth in at most {float(round_up(self.power, 1000)):.1%} of cases.",
+            f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases{besides}.",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +125,8 @@ class Reading:
             "likelihood_ratio": self.odds,
             "level": plain(self.level),
             "power": float_upper(self.power),
+            "covers": {"page": MASTER, "charges": self.charges},
+            "not_covered": {DATA_DEPENDENT: self.not_covered},
             "words": list(self.sentences()),
         }
 
@@ -143,4 +158,6 @@ def read_odometer(
         relation=account.relation,
         power=power,
         level=level,
+        charges=account.entries,
+        not_covered=account.data_dependent,
     )

@@ -167,6 +167,13 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     )
 
 
+def _forfeit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    """What was left is counted as spent by something that is not known, and so was not pure."""
+    for kind, name, rho, delta in body["purses"]:
+        key = PurseKey(entry.population, body["page"], kind, name)
+        state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), None))
+
+
 def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.charges[body["key"]] = state.charges[body["key"]]._replace(is_done=True)
     state.releases[body["entry"]] = ReleaseRow(
@@ -190,6 +197,8 @@ _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
     "approval": _approval,
     "schedule": _schedule,
     "charge": _charge,
+    "restore": _nothing,
+    "forfeit": _forfeit,
     "release": _release,
     "status": _status,
 }

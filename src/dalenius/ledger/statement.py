@@ -109,7 +109,8 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
     lines = [
         _movement(entry, purse, state)
         for entry, purse in drafts
-        if entry.kind in ("charge", "grant", "limit", "schedule", "approval", "register", "note", "status")
+        if entry.kind
+        in ("charge", "grant", "limit", "schedule", "approval", "register", "note", "status", "forfeit")
         and (analyst is None or (entry.kind == "charge" and entry.body["analyst"] == analyst))
     ]
     seen = [p for p in account.purses if analyst is None or p.key[2:] == (ANALYST, analyst)]
@@ -130,7 +131,7 @@ def _has_own_page(purses: Iterable[Purse]) -> bool:
 def _movement(entry: Entry, purse: Purse | None, state: State) -> StatementLine:
     body = entry.body
     left = {}
-    if purse is not None and purse.is_limited and entry.kind in ("charge", "grant"):
+    if purse is not None and purse.is_limited and entry.kind in ("charge", "grant", "forfeit"):
         left = {
             "left_rho": plain((purse.limit_rho - purse.spent_rho) * UNIT),
             "left_delta": plain((purse.limit_delta - purse.spent_delta) * UNIT),
@@ -172,6 +173,8 @@ def _declaration(entry: Entry) -> str:
             return f"schedule of {len(body['waves'])} waves"
         case "approval":
             return "approval of large charges"
+        case "forfeit":
+            return "counted as spent by lines that a restore found lost"
         case "register":
             return f"registered {body['dataset']} {body['version']}"
         case "status":

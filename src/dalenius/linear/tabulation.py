@@ -131,7 +131,8 @@ def tidy(value: float) -> object:
 
 def tidy_list(values: FloatArray) -> list[object]:
     """`tidy` of many numbers at once."""
-    if len(values) and np.isfinite(values).all() and np.all(values == np.rint(values)):
+    # Numbers beyond 64 bits (the variance of a total of large values) are whole too, and take the slower way.
+    if len(values) and np.all(np.abs(values) < 2.0**62) and np.all(values == np.rint(values)):
         whole: list[object] = values.astype(np.int64).tolist()
         return whole
     return [tidy(v) for v in values.tolist()]

@@ -33,11 +33,9 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
-from dalenius.exact.quantile_selection import score_change, score_weights, select
+from dalenius.exact.quantile_selection import check_rate, score_change, score_weights, select
 
 __all__ = ["ExponentialQuantile"]
-
-_LEAST_RATE = Fraction(1, 5000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +57,7 @@ class ExponentialQuantile:
     def __post_init__(self) -> None:
         if not 0 < self.q < 1:
             raise ParameterError(f"a quantile needs 0 < q < 1; received {self.q}.")
-        if self.epsilon / self._change(self.neighbours) < _LEAST_RATE:
-            raise ParameterError(
-                "epsilon is too small for a quantile with so fine a q; use a q such as 1/2, 1/4 or 0.95.",
-                name="epsilon",
-            )
+        check_rate(self.epsilon, self._change(self.neighbours))
 
     @classmethod
     def of(

@@ -33,12 +33,11 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.quantile_selection import score_change, score_weights, select
+from dalenius.exact.quantile_selection import check_rate, score_change, score_weights, select
 
 __all__ = ["QuantileTable"]
 
 MOST_CELLS = 500
-_LEAST_RATE = Fraction(1, 5000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +66,7 @@ class QuantileTable:
                 received=self.space.size,
                 limit=MOST_CELLS,
             )
-        if self.cell_epsilon / self._change < _LEAST_RATE:
-            raise ParameterError("epsilon is too small for quantiles with so fine a q.", name="epsilon")
+        check_rate(self.cell_epsilon, self._change)
 
     @property
     def cell_epsilon(self) -> Fraction:

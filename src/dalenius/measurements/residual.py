@@ -59,6 +59,11 @@ class Residual:
         level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
     )
 
+    def __post_init__(self) -> None:
+        # Noise that cannot be drawn is refused before anything is charged.
+        for variance in set(self.grid.values()):
+            DiscreteGaussian(variance)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes."""

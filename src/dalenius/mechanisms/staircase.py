@@ -54,8 +54,7 @@ class Staircase:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon"))
         object.__setattr__(self, "width", int(self.width))
         object.__setattr__(self, "gap", int(self.gap))
-        if not Fraction(1, 10**4) <= self.epsilon <= 10**4:
-            raise ParameterError(f"epsilon must lie between 0.0001 and 10000; received {self.epsilon}.")
+        _check_epsilon(self.epsilon)
         if not 1 <= self.gap <= self.width:
             raise ParameterError(f"gap must lie between 1 and width = {self.width}; received {self.gap}.")
         if self._steps(256) * self.width > _MOST_ENTRIES:
@@ -154,6 +153,7 @@ class Staircase:
     def tailored(cls, size: Fraction, budget: Budget, sensitivity: Sensitivity) -> "Staircase":
         """Steps as wide as one cell can move, falling where the variance is least."""
         width = max(1, ceil(sensitivity.linf))
+        _check_epsilon(size)
         return min((cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size))), key=_variance)
 
     @classmethod
@@ -168,6 +168,11 @@ class Staircase:
         return (budget.epsilon / max(widths, 1),)
 
 
+def _check_epsilon(epsilon: Fraction) -> None:
+    if not Fraction(1, 10**4) <= epsilon <= 10**4:
+        raise ParameterError(f"epsilon must lie between 0.0001 and 10000; received {epsilon}.")
+
+
 def _variance(law: Staircase) -> float:
     return law.variance
 
@@ -178,5 +183,6 @@ def _gaps(width: int, epsilon: float) -> Sequence[int]:
         return range(1, width + 1)
     b = exp(-min(epsilon, 50.0))
     best = -b / (1 - b) + (b - 2 * b**2 + 2 * b**4 - b**5) ** (1 / 3) / (2 ** (1 / 3) * (1 - b) ** 2)
-    near = round(best * width)
+    # Rounding may carry the optimum of very wide steps outside them; the nearest end is then tried.
+    near = min(max(round(best * width), -1), width + 2)
     return range(max(1, near - 2), min(width, near + 2) + 1)

@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 from dalenius.core.conversions import rho_to_delta
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.definitions import _data_dependent as warnings
@@ -18,10 +17,6 @@ PER_CELL, PUBLIC_MEMBERSHIP = "bootstrap_per_cell", "public_membership"
 
 def plan_bootstrap_total(question: Question) -> TablePlan:
     """One total for each cell; option and membership are the custodian's."""
-    if question.scope is not Scope.WITHIN_THE_DATA:
-        raise Unsupported(
-            "Totals are served under bootstrap privacy; for one table use definition = 'bootstrap'."
-        )
     default = Option.PER_CELL if PER_CELL in question.policy.allow.acknowledge else Option.ONE
     option = choice(Option, question.parameter("option", default), "option")
     if option is not default:

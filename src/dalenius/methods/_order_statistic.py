@@ -48,10 +48,7 @@ def plan_order_statistic(
     """At the data where the definition says so, otherwise at the smooth sensitivity, where there is one."""
     if question.scope is not Scope.EVERYWHERE:
         return plan_local(question, name, local())
-    if smooth is None:
-        raise Unsupported(
-            f"The {name} is served under individual or bootstrap privacy only; its smooth sensitivity is not."
-        )
+    assert smooth is not None, "a method without smooth noise has no route that holds everywhere"
     method = str(question.parameter("method", "exponential"))
     if method not in METHODS:
         raise UnknownName.among("method", method, METHODS)

@@ -23,9 +23,9 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
     level = rational(q, "q")
     if question.scope is not Scope.EVERYWHERE:
         statistic = Quantile.of(question.domain, question.of, level, question.where)
-        default = "median" if question.parameter("q") is None else "quantile"
-        name = str(question.parameter("statistic", default))
-        return plan_local(question, name, statistic)
+        older = question.parameter("statistic")
+        name = older or ("median" if question.parameter("q") is None else "quantile")
+        return plan_local(question, str(name), statistic)
     method = question.parameter("method")
     if question.parameter("statistic") is None and method is None:
         return _table(question, level)

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.definitions import _data_dependent as warnings
 from dalenius.errors import ParameterError, Unsupported
@@ -13,7 +12,7 @@ from dalenius.spec.question import Question
 
 def plan_range_count(question: Question) -> TablePlan:
     """Refused for tables: counts need no data-dependent noise."""
-    if question.scope is not Scope.AT_THE_DATA or question.space.size != 1:
+    if question.space.size != 1:
         raise Unsupported(
             "Counts need no data-dependent noise: their sensitivity is known. Ask for them under differential privacy."
         )

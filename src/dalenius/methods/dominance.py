@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from dalenius.core.domain import Axis
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter, TableQuery, ValuesQuery
 from dalenius.errors import ParameterError, TooLarge
@@ -75,6 +76,7 @@ class DominanceMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = DominanceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.errors import Unsupported
 from dalenius.measurements.data_dependent_selection import DataDependentSelection
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.methods._order_statistic import order_statistic_written
@@ -31,6 +30,7 @@ class LargestTotalMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = LargestTotalParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -57,8 +57,6 @@ class LargestTotalMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """One selected cell."""
-        if question.scope is Scope.EVERYWHERE:
-            raise Unsupported("The largest total is served under individual or bootstrap privacy only.")
         least, epsilon = floor(question), epsilon_alone(question)
         measurement = DataDependentSelection(
             name="largest total",

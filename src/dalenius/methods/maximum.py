@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._order_statistic import (
     OrderStatisticParameters,
@@ -24,6 +25,7 @@ class MaximumMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     Parameters: ClassVar[type[Part]] = OrderStatisticParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalenius.core.domain import DROP
 from dalenius.core.law import Joint
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
@@ -46,6 +47,7 @@ class MeanMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = MeanParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._quantile import plan_quantile
 from dalenius.spec.document import Exact, Part, Whole
@@ -31,6 +32,7 @@ class QuantileMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     Parameters: ClassVar[type[Part]] = QuantileParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

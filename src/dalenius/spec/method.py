@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
@@ -29,12 +30,16 @@ class Words:
 
 
 class Method(Protocol):
-    """One question that can be asked."""
+    """One question that can be asked.
+
+    `scopes` says under which promises it has a route; `has_error` whether its numbers carry a published error.
+    """
 
     name: ClassVar[str]
     meaning: ClassVar[int]
     takes_of: ClassVar[bool]
     has_error: ClassVar[bool]
+    scopes: ClassVar[tuple[Scope, ...]]
     words: ClassVar[Mapping[str, Words]]
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
     Parameters: ClassVar[type[Part]]

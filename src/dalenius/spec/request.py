@@ -38,7 +38,8 @@ class TablePart(Part):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.measure not in registry.names("methods"):
-            raise UnknownName.among("measure", self.measure, registry.names("methods"))
+            known = ", ".join(registry.names("methods"))
+            raise DocumentError(f"measure must be one of {known}; received {self.measure!r}.")
         takes_of = registry.get("methods", self.measure).takes_of
         if takes_of != (self.of is not None):
             raise DocumentError(

@@ -20,7 +20,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.query import Filter
 from dalenius.core.release import Block, Table
-from dalenius.errors import DaleniusError, UnknownName, Unsupported
+from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import nested
@@ -119,6 +119,11 @@ def plan_list(
 
 def every_option(setting: Setting, only: str | None = None) -> list[Option]:
     """All strategies that are valid for the request, the plainest first; or the named one, which must be."""
+    workload = setting.workload
+    if setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins):
+        raise Unsupported(
+            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
+        )
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     options: list[Option] = []
     for purse in purses(setting.definition, setting.budget):
@@ -127,7 +132,8 @@ def every_option(setting: Setting, only: str | None = None) -> list[Option]:
                 continue
             try:
                 option = strategy.option(setting, purse)
-            except Unsupported:
+            except (Unsupported, ParameterError, TooLarge):
+                # Noise that cannot be drawn rules out one strategy, not the others.
                 continue
             if isfinite(option.score):
                 options.append(option)

@@ -1,0 +1,90 @@
+"""Whether a store goes on where its anchor ends: asked whenever a ledger is opened to be written.
+
+Guarantee
+    A store that lacks a line which the anchor's end knows is not written: an older copy put back, an empty store in
+    the place of a lost one, a chain written anew, another ledger's anchor. Both stores are held to it alike.
+Requires
+    The anchor is read before the store. It is written after the store, so the store is then at least as far. A crash
+    between the two leaves the store ahead, which is no break: the next segment's head covers what was not anchored.
+Cost
+    The last lines of the anchor, one signature and two lines of the store; the rest is for `verify`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalenius.errors import AnchorMismatch
+from dalenius.ledger.anchor import Anchor, AnchorLine
+from dalenius.ledger.store import Store, read_head
+
+_DIGEST = "SELECT digest FROM entries WHERE seq = ?"
+_NEXT = (
+    "Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on from what there is and "
+    "counts every budget as spent."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break:
+    """Where store and anchor part: what happened, the anchored line, and whether only the anchor is missing."""
+
+    message: str
+    anchored: AnchorLine | None = None
+    is_anchor_missing: bool = False
+    is_other_anchor: bool = False
+
+    def error(self) -> AnchorMismatch:
+        """The refusal."""
+        seq = self.anchored.seq if self.anchored else None
+        return AnchorMismatch(self.message, anchored=seq)
+
+
+def refuse_new_beside(path: Path) -> AnchorMismatch:
+    """An empty store is no new budget where an anchor says that there was a ledger."""
+    return AnchorMismatch(
+        f"The store is empty, and {path.name!r} beside it was used by a ledger: that store was moved, removed or "
+        "not reached. Put it back; a new ledger takes another place for its store, anchor and keys."
+    )
+
+
+def find_break(store: Store, name: str, anchor: Anchor, texts: Sequence[str]) -> Break | None:
+    """What parts the store from the anchor whose last lines were `texts` before the store was looked at, or nothing."""
+    head = read_head(store)
+    if not texts:
+        # The first line of a ledger may be written and not yet anchored.
+        return None if head.seq <= 1 else _anchor_missing(anchor, head.seq)
+    last = anchor.furthest(texts)
+    if last is None:
+        return Break(
+            message=f"Nothing at the end of {anchor.path.name!r} was signed with this ledger's key: it is not this "
+            "ledger's anchor. Name the ledger's own.",
+            is_other_anchor=True,
+        )
+    if last.ledger != name:
+        return Break(
+            message=f"{anchor.path.name!r} belongs to another ledger of the same key, which ended at line {last.seq}: "
+            f"this store was begun anew. {_NEXT}",
+            anchored=last,
+        )
+    if last.seq > head.seq:
+        return Break(
+            message=f"The anchor knows line {last.seq}, the store ends at line {head.seq}: an older copy was put back. "
+            + _NEXT,
+            anchored=last,
+        )
+    for seq, digest in ((last.seq, last.head), (head.seq, head.digest)):
+        if [tuple(row) for row in store.ask(_DIGEST, (seq,))] != [(digest,)]:
+            return Break(
+                message=f"Line {seq} of the store is not the one that was written there: the chain was replaced. {_NEXT}",
+                anchored=last,
+            )
+    return None
+
+
+def _anchor_missing(anchor: Anchor, lines: int) -> Break:
+    return Break(
+        message=f"The store holds {lines} lines, and its anchor is not at {str(anchor.path)!r}. Name the place where the "
+        "anchor is kept (--anchor, or anchor = …); if it is lost, `dalenius ledger restore` begins another.",
+        is_anchor_missing=True,
+    )

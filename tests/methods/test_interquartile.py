@@ -1,0 +1,11 @@
+"""Interquartile: the known answer on fixed records."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def test_the_answer_is_the_known_one(ask: Callable[..., Any]) -> None:
+    table = ask(definition="individual", measure="interquartile", of="income")[0]
+    assert np.abs(table.values - [49]).max() <= 3

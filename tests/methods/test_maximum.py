@@ -1,0 +1,11 @@
+"""Maximum: the known answer on fixed records."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def test_the_answer_is_the_known_one(ask: Callable[..., Any]) -> None:
+    table = ask(measure="maximum", of="income", method="cauchy")[0]
+    assert np.abs(table.values - [99]).max() <= 6
