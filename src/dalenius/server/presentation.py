@@ -69,6 +69,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         definitions=_definitions(served),
         defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
         most_cells=min(most_cells, curator.policy.allow.most_cells),
+        translations={code: words.model_dump() for code, words in curator.document.translations.items()},
     )
 
 

@@ -1,7 +1,7 @@
 """What the services hand to pages and to the API: plain frozen results, safe to show to whoever received them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dalenius.ledger.charge import MASTER
@@ -47,6 +47,25 @@ class DatasetView:
     definitions: tuple[str, ...]
     defaults: Mapping[str, str]
     most_cells: int
+    translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def in_language(self, language: str) -> "DatasetView":
+        """The same view with title and labels of variables in another language, as far as the document gives them."""
+        words = self.translations.get(language)
+        if not words:
+            return self
+        labels = words["variables"]
+        variables = tuple(replace(v, label=labels.get(v.name, v.label)) for v in self.variables)
+        return replace(self, title=words["title"] or self.title, variables=variables)
+
+    def said(self, language: str, variable: str, label: str) -> str:
+        """A category or group in another language; requests and releases keep the document's own word."""
+        labels = self.translations.get(language, {}).get("labels", {})
+        return str(labels.get(variable, {}).get(label, label))
+
+    def level_name(self, language: str, level: str) -> str:
+        """A level of a hierarchy in another language."""
+        return str(self.translations.get(language, {}).get("levels", {}).get(level, level))
 
     def variable(self, name: str) -> VariableView | None:
         """A variable by name."""

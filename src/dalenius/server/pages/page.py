@@ -17,6 +17,7 @@ from dalenius.server import messages
 from dalenius.server.accounts import User
 from dalenius.server.auth import check_form, csrf_token
 from dalenius.server.pages.wording import Wording
+from dalenius.server.views import DatasetView
 
 HERE = Path(__file__).parent.parent
 LANGUAGE = "dalenius_language"
@@ -114,7 +115,7 @@ def render(
                 ),
                 "flash": flash,
                 **wording.names(),
-                **context,
+                **{name: _spoken(value, language) for name, value in context.items()},
             }
         )
     )
@@ -123,6 +124,15 @@ def render(
     if flash:
         response.delete_cookie(FLASH, path="/")
     return response
+
+
+def _spoken(value: Any, language: str) -> Any:
+    """Data sets in the reader's language, alone or in a list; everything else unchanged."""
+    if isinstance(value, DatasetView):
+        return value.in_language(language)
+    if isinstance(value, list | tuple) and value and all(isinstance(item, DatasetView) for item in value):
+        return [item.in_language(language) for item in value]
+    return value
 
 
 def _menu(request: Request, user: User) -> list[dict[str, Any]]:

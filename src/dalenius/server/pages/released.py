@@ -72,7 +72,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         named = dict_of(_by_axis(shown))
         crosstab = lay_out(
             release,
-            release.table,
+            shown.spoken(release.table),
             rows=named.get("rows", ()),
             columns=named.get("columns", ()),
             wafers=named.get("wafers", ()),
