@@ -161,12 +161,17 @@ class Reserve:
                 charge=str(charge.relation),
             )
         units = charge.units
+        # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others, and nobody is
+        # asked to approve what the asker cannot pay.
+        own = [key for key in self.purses if key.kind == ANALYST]
+        for key in own:
+            if not state.purse(key).pays(units):
+                raise _refusal(state.purse(key), charge)
         if terms.approval_above is not None and units.rho > terms.approval_above and not self._is_approved:
             raise ApprovalRequired(
                 "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
             )
-        # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others.
-        for key in sorted(self.purses, key=lambda k: k.kind != ANALYST):
+        for key in (key for key in self.purses if key not in own):
             purse = state.purse(key)
             if key.kind == WAVE and terms.is_scheduled and not purse.is_limited:
                 raise BudgetExhausted(

@@ -111,9 +111,12 @@ class Preview:
     """What a request would do, known without data.
 
     `refusal` is the error it would meet now (quota, budget), in the one error shape; `already` is the published
-    release that would answer it for free; `from_list` tells that the stored list answers it for free.
+    release that would answer it for free; `from_list` tells that the stored list answers it for free. `digest` names
+    what was previewed: a release that sends it along is refused if it would be anything else. `quota` is None for
+    readers who have none.
     """
 
+    digest: str
     dataset: str
     cells: int
     cost: Mapping[str, Any]
@@ -154,6 +157,17 @@ class JobView:
     def is_finished(self) -> bool:
         """Whether nothing more will happen."""
         return self.state in ("done", "failed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRule:
+    """Above which rho a second person approves, as exact text; None where nobody need.
+
+    `proposed` is what one custodian asked for and another has not confirmed: `{"above": …, "by": …}`.
+    """
+
+    above: str | None
+    proposed: Mapping[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
@@ -152,11 +152,18 @@ def _menu(request: Request, user: User) -> list[dict[str, Any]]:
     return shown
 
 
+def lead(request: Request, address: str) -> Response:
+    """Go on to another page: as browsers do it, or by the header of a script that asked for a part of a page."""
+    if "hx-request" in request.headers:
+        return Response(status_code=200, headers={"HX-Redirect": address})
+    return RedirectResponse(address, 303)
+
+
 def redirect(
     request: Request, address: str, said: str = "", kind: str = "good", **values: object
-) -> RedirectResponse:
+) -> Response:
     """Go on to another page, which says once what happened (a key of the messages)."""
-    response = RedirectResponse(local(address), 303)
+    response = lead(request, local(address))
     if said:
         text = "\n".join([kind, said, *(f"{k}={v}" for k, v in values.items())])
         response.set_cookie(
