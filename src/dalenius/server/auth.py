@@ -101,6 +101,11 @@ def sign_in(request: Request, response: Response, user: User) -> None:
     )
 
 
+def has_ended(request: Request, user: User) -> bool:
+    """Whether the browser names a session that is no longer open."""
+    return user.is_anonymous and bool(session_id(request))
+
+
 def sign_out(request: Request, response: Response) -> None:
     """Close the session on the server and forget the cookie."""
     session = session_id(request)

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core import registry
 from dalenius.errors import DaleniusError, OtherRows, RequestError
 from dalenius.server.accounts import User
-from dalenius.server.auth import CurrentUser, csrf_token, limit_previews, require, session_id
+from dalenius.server.auth import SESSION, CurrentUser, csrf_token, has_ended, limit_previews, require
 from dalenius.server.errors import NotSignedIn, StaleRequest
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
@@ -47,6 +47,8 @@ def build(request: Request, name: str, user: CurrentUser) -> Response:
     address = _address(dataset, pairs)
     if given and not state.problems and given != pairs and "hx-request" not in request.headers:
         return RedirectResponse(address, 303)
+    if "hx-request" in request.headers and has_ended(request, user):
+        return lead(request, address)
     response = _show(request, dataset, state, user, address, is_guided=is_guided)
     # A script learns the one address from the answer itself: on a slow line a redirect is a second wait.
     response.headers["HX-Push-Url"] = address
@@ -88,14 +90,14 @@ def _show(
     document = state.to_request(dataset.name)
     preview, error, from_list = _price(request, user, dataset, state, document)
     code = preview.refusal["error"]["code"] if preview and preview.refusal else ""
-    return render(
+    response = render(
         request,
         "builder/page.html",
         user,
         status=status,
         here=address,
         is_stale=status == StaleRequest.http_status,
-        is_expired=user.is_anonymous and bool(session_id(request)),
+        is_expired=has_ended(request, user),
         csrf=csrf_token(request),
         d=dataset,
         state=state,
@@ -122,6 +124,10 @@ def _show(
         is_guided=is_guided,
         guide_step=1 if state.is_empty else 2 if len(state.choices) < 2 else 3,
     )
+    if has_ended(request, user):
+        # It is said once, on a whole page; from then on the reader is a reader.
+        response.delete_cookie(SESSION, path="/")
+    return response
 
 
 def _price(
@@ -185,6 +191,8 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
     document = state.to_request(dataset.name)
     layout = layout_query(state)
     shown = partial(_shown_again, request, dataset, state, user)
+    if "hx-request" in request.headers and user.is_anonymous:
+        return lead(request, _address(dataset, state.to_pairs()))
     if user.is_anonymous:
         return await run_in_threadpool(shown, NotSignedIn.http_status)
     require(user, *RELEASERS)
