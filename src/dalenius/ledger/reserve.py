@@ -160,28 +160,33 @@ class Reserve:
                 account=str(terms.relation),
                 charge=str(charge.relation),
             )
-        units = charge.units
         # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others, and nobody is
         # asked to approve what the asker cannot pay.
         own = [key for key in self.purses if key.kind == ANALYST]
         for key in own:
-            if not state.purse(key).pays(units):
-                raise _refusal(state.purse(key), charge)
-        if terms.approval_above is not None and units.rho > terms.approval_above and not self._is_approved:
+            self._check_purse(draft, key)
+        needs_approval = terms.approval_above is not None and charge.units.rho > terms.approval_above
+        if needs_approval and not self._is_approved:
             raise ApprovalRequired(
                 "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
             )
-        for key in (key for key in self.purses if key not in own):
-            purse = state.purse(key)
-            if key.kind == WAVE and terms.is_scheduled and not purse.is_limited:
-                raise BudgetExhausted(
-                    f"Version {charge.version!r} is not in the schedule declared for this population.",
-                    version=charge.version,
-                )
-            if not purse.pays(units):
-                raise _refusal(purse, charge)
-            if not purse.is_limited and any(state.purse(other).is_limited for other in _elsewhere(key)):
-                raise _unlimited_here(key, charge)
+        for key in self.purses:
+            if key not in own:
+                self._check_purse(draft, key)
+
+    def _check_purse(self, draft: Draft, key: PurseKey) -> None:
+        """Whether one purse pays, and is not silent on this page where it speaks on another."""
+        charge, state = self.charge, draft.state
+        purse = state.purse(key)
+        if key.kind == WAVE and state.terms[charge.population].is_scheduled and not purse.is_limited:
+            raise BudgetExhausted(
+                f"Version {charge.version!r} is not in the schedule declared for this population.",
+                version=charge.version,
+            )
+        if not purse.pays(charge.units):
+            raise _refusal(purse, charge)
+        if not purse.is_limited and any(state.purse(other).is_limited for other in _elsewhere(key)):
+            raise _unlimited_here(key, charge)
 
     @property
     def _is_approved(self) -> bool:

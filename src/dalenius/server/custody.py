@@ -14,7 +14,7 @@ from dalenius.server.auth import require
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.parts import READERS, RELEASERS
 from dalenius.server.releasing import Releasing, deactivated, renewed
-from dalenius.server.views import ApprovalRule, JobView, QuotaView, ReleaseView
+from dalenius.server.views import ApprovalRule, JobView, ReleaseView
 
 _PROPOSAL_SECONDS = 7 * 86_400.0
 
@@ -154,12 +154,6 @@ class Custody(Releasing):
         quote = self.desk.quote(served, request, job.name, approved_by=user.name)
         refusal = self.desk.refusal(quote, as_new=False)
         return None if isinstance(refusal, ApprovalRequired) else refusal
-
-    def quota_of(self, user: User, dataset: str, analyst: str) -> QuotaView:
-        """Somebody's quota, for who decides about their releases."""
-        require(user, Role.CUSTODIAN)
-        self.desk.apply_quota(dataset, analyst)
-        return self.desk.quota(self.desk.find(dataset).curator.domain.population, analyst)
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:
         """Refuse a large release; nothing was spent."""

@@ -20,7 +20,7 @@ from dalenius.errors import (
 )
 from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
 from dalenius.server import logs, presentation
-from dalenius.server.accounts import User
+from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
 from dalenius.server.jobs import Job
@@ -229,9 +229,14 @@ class Releasing(Reading):
         return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name, page)
 
     def quota_of_job(self, user: User, job: JobView) -> QuotaView:
-        """The quota that a job is paid from."""
+        """The quota that a job is paid from: its asker's, for themselves and for who decides about it."""
+        require(user, *RELEASERS)
+        if job.analyst != user.name:
+            require(user, Role.CUSTODIAN)
         definition = load_request(dict(job.request)).budget().definition
-        return self.quota(user, job.dataset, DATA_DEPENDENT if is_data_dependent(definition) else MASTER)
+        page = DATA_DEPENDENT if is_data_dependent(definition) else MASTER
+        self.desk.apply_quota(job.dataset, job.analyst)
+        return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, page)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         """The user's saved tables, newest first."""

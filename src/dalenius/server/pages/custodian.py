@@ -165,7 +165,7 @@ def approvals(request: Request, user: CurrentUser) -> Response:
             "job": job,
             "title": wording.request_title(job.dataset, job.request),
             "preview": _told(services.preview, user, job.dataset, dict(job.request)),
-            "quota": _told(services.quota_of, user, job.dataset, job.analyst),
+            "quota": _told(services.quota_of_job, user, job),
             "refusal": _foreseen(services, user, job),
         }
         for job in services.approvals(user)
