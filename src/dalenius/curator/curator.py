@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from dalenius import version
+from dalenius.core.budget import Cost
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
@@ -154,6 +155,15 @@ class Curator(CustodianDoor):
             # Whoever stops the process must not leave a lease behind that others wait for.
             stop = stopped(error, self.ledger, charge, lease)
         raise stop
+
+    def quote(self, request: RequestLike, *, analyst: str = "", is_official: bool = False) -> Cost:
+        """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
+        document = self.request(request)
+        plan, form = self.planner.plan(document), canonical(document, self.domain)
+        fingerprint = self._registration().fingerprint
+        return self.ledger.quote(
+            self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
+        )
 
     def charge(
         self,

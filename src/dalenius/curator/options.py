@@ -189,10 +189,8 @@ def every(setting: Setting, only: str | None = None) -> list[Option]:
             if isfinite(option.score):
                 found.append(option)
     if not found:
-        which = f"The strategy {only!r}" if only else "No strategy"
-        raise Unsupported(
-            f"{which} is not available for this list of margins under {setting.definition.name!r}."
-        )
+        which = f"The strategy {only!r} is not" if only else "No strategy is"
+        raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")
     return found
 
 

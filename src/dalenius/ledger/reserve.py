@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from dalenius.core.budget import UNIT
 from dalenius.core.randomness import SystemRandomness
 from dalenius.errors import (
     ApprovalRequired,
@@ -215,10 +217,8 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
     """Says what was asked and which rule refused; the remainder is shown to its owner only."""
     cost = charge.cost.to_dict()
     if purse.key.kind == ANALYST:
-        return QuotaExhausted(
-            f"The quota of {charge.analyst!r} cannot pay this request.", cost=cost, quota=purse.to_dict()
-        )
-    asked = f"rho {float(charge.cost.rho):.6g}, delta {float(charge.cost.delta):.3g}"
+        return QuotaExhausted(_own_quota(purse, charge), cost=cost, quota=purse.to_dict())
+    asked = _amounts(charge.cost.rho, charge.cost.delta)
     reason = {
         TOTAL: f"The account of population {charge.population!r} cannot pay {asked}.",
         OTHERS: f"What is left for {charge.population!r} is kept back for official tables; asked: {asked}.",
@@ -226,3 +226,20 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
         WAVE: f"The part of the schedule for version {purse.key.name!r} cannot pay {asked}.",
     }[purse.key.kind]
     return BudgetExhausted(reason, cost=cost, purse=purse.key.kind)
+
+
+def _own_quota(purse: Purse, charge: Charge) -> str:
+    """The owner of a quota reads what is left of it, and whether it lacks delta altogether."""
+    said = f"The quota of {charge.analyst!r} cannot pay this request."
+    if not purse.is_limited:
+        return said
+    rho, delta = purse.limit_rho - purse.spent_rho, purse.limit_delta - purse.spent_delta
+    asked = _amounts(charge.cost.rho, charge.cost.delta)
+    said += f" Left: {_amounts(rho * UNIT, delta * UNIT)}; asked: {asked}."
+    if charge.units.delta and not purse.limit_delta:
+        said += " The quota was set without delta, which this definition needs."
+    return said
+
+
+def _amounts(rho: Fraction, delta: Fraction) -> str:
+    return f"rho {float(rho):.6g}, delta {float(delta):.3g}"
