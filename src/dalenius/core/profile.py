@@ -5,6 +5,7 @@ needs. A view that is missing is derived, and a derived view may only over-repor
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from dalenius.core.budget import Cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntegerLaw
 from dalenius.core.neighbours import Relation
-from dalenius.errors import Unsupported
+from dalenius.errors import TooLarge, Unsupported
 
 PROVED = Evidence(level=Level.PROVED)
 
@@ -33,6 +34,7 @@ class PrivacyProfile:
 
     epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure
     rho, rho_delta   a delta-approximate rho-zCDP statement
+    sharpened        a smaller one from the loss distribution, computed only where a price is asked for
     curve            delta(epsilon) at any epsilon, exact or rounded up
     renyi_curve      Renyi divergence at an order > 1, rounded up
     shifts           the step as a product of shifted noises, one product for each worst-case pattern of change;
@@ -44,6 +46,7 @@ class PrivacyProfile:
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     rho_delta: Fraction = Fraction(0)
+    sharpened: Callable[[], tuple[Fraction, Fraction]] | None = None
     curve: Callable[[Fraction], Fraction] | None = None
     renyi_curve: Callable[[Fraction], Fraction] | None = None
     shifts: tuple[tuple[Shift, ...], ...] = ()
@@ -55,7 +58,17 @@ class PrivacyProfile:
         return self.epsilon is not None and self.delta == 0
 
     def zero_concentrated(self) -> tuple[Fraction, Fraction]:
-        """(rho, delta): the stated pair, or the tight conversion of the (epsilon, delta) statement."""
+        """(rho, delta) with the smallest rho that is known: the one from the loss distribution, or the stated one."""
+        pairs = []
+        if self.sharpened is not None:
+            with suppress(TooLarge):
+                pairs.append(self.sharpened())
+        if self.rho is not None or self.epsilon is not None or not pairs:
+            pairs.append(self.stated_concentrated())
+        return min(pairs)
+
+    def stated_concentrated(self) -> tuple[Fraction, Fraction]:
+        """(rho, delta) without looking at the loss distribution: as stated, or converted from (epsilon, delta)."""
         if self.rho is not None:
             return self.rho, self.rho_delta
         if self.epsilon is not None:

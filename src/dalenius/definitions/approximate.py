@@ -89,7 +89,7 @@ def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
             + conversions.pure_to_delta(sum((e for e, _ in stated), Fraction(0)), epsilon)
         )
     try:
-        pairs = [p.zero_concentrated() for p in profiles]
+        pairs = [p.stated_concentrated() for p in profiles]
     except Unsupported:
         return min(bounds)
     rho, failure = sum((r for r, _ in pairs), Fraction(0)), sum((d for _, d in pairs), Fraction(0))

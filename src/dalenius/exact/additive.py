@@ -6,11 +6,12 @@ the pure and the zero-concentrated statements.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import product as cartesian
+from math import prod
 
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
@@ -23,6 +24,7 @@ from dalenius.exact import loss
 from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
+_MOST_SUMS = 1 << 15
 
 
 def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> WeightTable:
@@ -33,9 +35,11 @@ def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> We
 
 
 def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
-    """The listed moves, or the extreme one that the norms allow.
+    """The listed moves, or the most concentrated one that the norms allow.
 
-    The second is right for losses that grow convexly with the shift of a cell, from nothing at zero.
+    The second attains the largest sum of a cost that is convex in the shift of a cell and zero at zero, and of no other:
+    of two cells that could take from each other, the larger gains at least what the smaller loses. For costs of another
+    shape there is `worst_sum`.
     """
     if sensitivity.patterns is not None:
         return sensitivity.patterns
@@ -44,6 +48,54 @@ def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
         return ((),)
     whole, rest = divmod(-(-sensitivity.l1 // 1), largest)
     return ((largest,) * min(whole, sensitivity.l0) + ((rest,) if rest and whole < sensitivity.l0 else ()),)
+
+
+def worst_sum(
+    sensitivity: Sensitivity, cost: Callable[[int], Fraction], *, is_concave: bool = False
+) -> Fraction:
+    """The largest sum of cost(s) over the cells that one unit moves, or more; a cost never falls with s and is 0 at 0.
+
+    Where the moves are listed this is the largest sum over the list: every move is dominated by one of it, cell by cell.
+    Where only norms are known, a move is any s_1, …, s_j with j <= l0, s_i <= linf and s_1 + … + s_j <= l1, all whole.
+    - Concave costs: no sum exceeds that of the evenest move. Let k = min(l0, l1). If s_i > s_j + 1, taking one from s_i and
+      giving it to s_j does not lower the sum; adding to a cell does not lower it either. So the largest sum is reached
+      where all k cells hold floor(l1 / k) or one more, each cut at linf.
+    - Any other cost: the largest sum over all moves, by adding one cell at a time; where that is too much work, k times the
+      cost at linf, which no sum exceeds.
+    """
+    if sensitivity.patterns is not None:
+        sums = (sum((cost(s) for s in move), Fraction(0)) for move in sensitivity.patterns)
+        return max(sums, default=Fraction(0))
+    cells, total, largest = _room(sensitivity)
+    if not largest or not cells:
+        return Fraction(0)
+    if is_concave:
+        share, more = divmod(total, cells)
+        return (cells - more) * cost(min(share, largest)) + more * cost(min(share + 1, largest))
+    if not is_searched(sensitivity):
+        return cells * cost(largest)
+    return _largest_sum([cost(s) for s in range(largest + 1)], cells, total)
+
+
+def _room(sensitivity: Sensitivity) -> tuple[int, int, int]:
+    """How many cells a whole move can touch, by how much together, and each."""
+    total = -(-sensitivity.l1 // 1)
+    return min(sensitivity.l0, total), total, -(-sensitivity.linf // 1)
+
+
+def is_searched(sensitivity: Sensitivity) -> bool:
+    """Whether `worst_sum` looks at every move; then a cost may also fall with the shift."""
+    return sensitivity.patterns is not None or prod(_room(sensitivity)) <= _MOST_SUMS
+
+
+def _largest_sum(costs: Sequence[Fraction], cells: int, total: int) -> Fraction:
+    """The largest sum of `costs` at so many places that add up to no more than the total."""
+    best = [Fraction(0)] * (total + 1)
+    for _ in range(cells):
+        best = [
+            max(best[n - s] + costs[s] for s in range(min(len(costs) - 1, n) + 1)) for n in range(total + 1)
+        ]
+    return best[total]
 
 
 def nice(x: Fraction) -> Fraction:
@@ -129,6 +181,7 @@ def assembled(
     rho: Fraction | None = None,
     rho_delta: Fraction = Fraction(0),
     cell_rho: Callable[[int], Fraction] | None = None,
+    sharpened: Callable[[], tuple[Fraction, Fraction]] | None = None,
 ) -> PrivacyProfile:
     """A profile from the statements a symmetric, log-concave law makes, with the best curve that is known.
 
@@ -163,6 +216,7 @@ def assembled(
         delta=delta,
         rho=rho,
         rho_delta=rho_delta,
+        sharpened=sharpened,
         curve=curve,
         renyi_curve=renyi if is_pure and rho is not None and products else None,
         shifts=products,

@@ -174,16 +174,14 @@ class TruncatedLaplace:
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """The exact pair, its zero-concentrated reading, and the exact curve where the moves are listed."""
         epsilon, delta = self.rate * sensitivity.l1, self.impossible(sensitivity)
-        sums = [
-            sum((pure_to_rho(self.rate * s) for s in p), Fraction(0)) for p in additive.moves(sensitivity)
-        ]
+        rho = additive.worst_sum(sensitivity, lambda s: pure_to_rho(self.rate * s))
         return additive.assembled(
             self,
             sensitivity,
             relation,
             epsilon=epsilon,
             delta=delta,
-            rho=min(max(sums, default=Fraction(0)), pure_to_rho(epsilon)),
+            rho=min(rho, pure_to_rho(epsilon)),
             rho_delta=delta,
             evidence=self.evidence,
         )
