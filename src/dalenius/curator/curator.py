@@ -25,6 +25,7 @@ from dalenius.curator.door import CustodianDoor, RequestLike
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota
 from dalenius.curator.planner import Planner
+from dalenius.curator.published import may_differ, published_before
 from dalenius.curator.stopping import stopped
 from dalenius.errors import AfterCharge
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
@@ -177,13 +178,13 @@ class Curator(CustodianDoor):
         is_official: bool = False,
     ) -> Charge:
         """What the ledger is asked to pay; known from documents and the registration alone."""
-        fixed = plan_digest(plan, self.policy)
+        key, fixed = self._key(plan, form, fingerprint)
         return Charge(
             population=self.domain.population,
             relation=self.domain.neighbours.relation,
             dataset=self.domain.name,
             version=self.domain.version,
-            key=memo_key(form.decided(plan.mechanism, plan.strategy), self.domain_digest, fingerprint, fixed),
+            key=key,
             request=form.content,
             definition=plan.definition,
             budget=plan.budget.to_dict(),
@@ -198,6 +199,17 @@ class Curator(CustodianDoor):
             approved_by=approved_by,
             is_official=is_official,
         )
+
+    def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
+        """The key of the answer and the digest of its plan: of a stored answer under an earlier law, or of this plan."""
+        fixed, domain = plan_digest(plan, self.policy), self.domain_digest
+        key = memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed)
+        if not may_differ(plan) or self.ledger.find(key) is not None:
+            return key, fixed
+        before = published_before(
+            self.ledger, plan, form, self.policy, domain_digest=domain, fingerprint=fingerprint
+        )
+        return before or (key, fixed)
 
     def _complete(
         self, plan: TablePlan, reservation: Reservation, form: Canonical, status: Status, stage: Stage

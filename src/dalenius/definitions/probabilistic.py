@@ -6,13 +6,17 @@ Guarantee
 Requires
     Steps with a pure, approximate or zero-concentrated statement; pairs (epsilon_i, delta_i) of a sequence add.
 Evidence
-    Proved. A pure step has delta 0. From a curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for
-    every e < epsilon. From rho: P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho.
+    Proved. A pure step has delta 0. A step with a loss distribution has the probability of its large losses, exactly for one
+    moved cell or cells that move by one, and bounded over all smaller moves otherwise (`exact.additive.product_tail`). From a
+    curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for every e < epsilon. From rho:
+    P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho. The last two are taken 1 + exp(-epsilon) times,
+    for the losses below -epsilon.
 References
     Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber (2008); O'Keefe & Charest (2018) 6.1.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import ClassVar
 
@@ -22,7 +26,8 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_upper, plain
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.exact.additive import product_tail
 
 __all__ = ["Probabilistic"]
 
@@ -77,14 +82,20 @@ class Probabilistic:
 
 
 def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:
-    """P(loss > epsilon) of one step, from whichever statement gives the least."""
+    """P(|loss| > epsilon) of one step, from whichever statement gives the least.
+
+    A loss below -epsilon is one above epsilon for the neighbour, and exp(-epsilon) times as likely at most.
+    """
+    both = 1 + exp_upper(-epsilon)
     bounds = [Fraction(1)]
     if profile.rho is not None and not profile.rho_delta and epsilon > profile.rho > 0:
-        bounds.append(exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho)))
+        bounds.append(both * exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho)))
+    with suppress(TooLarge):
+        return min(*bounds, product_tail(profile.shifts, epsilon))
     if profile.curve is not None or profile.epsilon is not None:
         for i in range(_STEPS):
             e = epsilon * i / _STEPS
-            bounds.append(profile.delta_at(e) / (1 - exp_upper(e - epsilon)))
+            bounds.append(both * profile.delta_at(e) / (1 - exp_upper(e - epsilon)))
     if len(bounds) == 1 and profile.rho is None:
         raise Unsupported("This step has no statement from which a probability of a large loss follows.")
     return min(bounds)

@@ -11,13 +11,14 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import product as cartesian
-from math import prod
+from math import comb, inf, prod
 
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile, Shift
+from dalenius.core.rationals import exp_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge
 from dalenius.exact import loss
@@ -126,6 +127,54 @@ def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDi
     if len(signed) > _MOST_MOVES:
         raise TooLarge("The moves are too many for an exact curve.")
     return tuple(_one_product(p) for p in signed)
+
+
+def product_tail(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> Fraction:
+    """P(|loss| > epsilon) of the worst move that one of the products dominates, or more; epsilon is not negative.
+
+    Let T be P(loss > epsilon) of a move. A loss below -epsilon is one above epsilon for the neighbour and exp(-epsilon) times as
+    likely at most, so the answer is at most (1 + exp(-epsilon)) T; it is T where no finite loss exceeds epsilon, because an
+    output that the neighbour cannot give has no counterpart.
+
+    Unlike delta(epsilon), T need not fall when a cell moves less. For log-concave noise the loss of a cell,
+    log p(x) - log p(x - s), is convex in s and 0 at 0: where it exceeds some e >= 0 at a shift, it does so at every larger
+    one. Raise one cell's shift to the extreme. Where the other cells lose more than epsilon by themselves, that cell may have
+    helped less before; elsewhere it helps only more now. So T is at most T with the cell at its extreme plus T without the
+    cell, and, cell by cell, at most the sum of T over all choices of cells at their extremes. One cell, or cells that can
+    only move by one, are at an extreme or not moved: the largest T counts.
+    """
+    if not products:
+        raise TooLarge("The moves are not listed, so there is no exact curve.")
+    return min(Fraction(1), max(_tail_within(product, epsilon) for product in products))
+
+
+def _tail_within(product: tuple[Shift, ...], epsilon: Fraction) -> Fraction:
+    if _largest_finite(product) <= epsilon:
+        return _one_sided(product, epsilon)
+    choices = list(cartesian(*(range(s.times + 1) for s in product)))
+    if len(choices) > _MOST_MOVES:
+        raise TooLarge("The moves are too many for an exact curve.")
+    worst = total = Fraction(0)
+    for chosen in choices:
+        part = tuple(Shift(s.law, s.size, n) for s, n in zip(product, chosen, strict=True) if n)
+        tail = _one_sided(part, epsilon)
+        worst = max(worst, tail)
+        total += tail * prod(comb(s.times, n) for s, n in zip(product, chosen, strict=True))
+    is_extreme = all(s.size == 1 for s in product) or sum(s.times for s in product) == 1
+    return (1 + exp_upper(-epsilon)) * (worst if is_extreme else total)
+
+
+def _one_sided(product: tuple[Shift, ...], epsilon: Fraction) -> Fraction:
+    return max(_one_product(p).tail(epsilon) for p in _signed(product))
+
+
+def _largest_finite(product: tuple[Shift, ...]) -> Fraction | float:
+    """A bound of every finite loss, infinite where there is none."""
+    total: Fraction | float = Fraction(0)
+    for s in product:
+        bound = s.law.largest_loss(s.size) if isinstance(s.law, loss.ExponentialLaw) else None
+        total += inf if bound is None else s.times * bound
+    return total
 
 
 def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:

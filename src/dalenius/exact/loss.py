@@ -65,6 +65,11 @@ class LossDistribution:
                 keep = keep * ratio >> BITS
         return min(Fraction(1), Fraction(total, 1 << (2 * BITS)))
 
+    def tail(self, epsilon: Fraction) -> Fraction:
+        """P(loss > epsilon), rounded up."""
+        start = max(epsilon // self.unit + 1 - self.first, 0)
+        return min(Fraction(1), Fraction(self.infinite + sum(self.masses[start:]), 1 << BITS))
+
     def renyi(self, order: Fraction) -> Fraction:
         """Renyi divergence of an order above 1, rounded up: log E exp((order - 1) loss) / (order - 1)."""
         if self.infinite:
@@ -175,6 +180,10 @@ def _of_shift(held: Hashable, size: int) -> LossDistribution:
         coarse = law.coarse_loss(size)
         if coarse is not None:
             return coarse
+    low, high = law.support
+    if low is not None and high is not None and high - low >= 4 * MOST_ATOMS:
+        # Known before a single weight is listed.
+        raise TooLarge("The law is too wide for an exact loss distribution.")
     table = law.weights(BITS + 32)
     if len(table.lower) > 4 * MOST_ATOMS:
         raise TooLarge("The law is too wide for an exact loss distribution.")

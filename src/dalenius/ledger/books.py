@@ -112,6 +112,12 @@ class Books:
         """Whether a release is stored under a memo key, whatever its status."""
         return bool(self._ask(schema.DOCUMENTS + " WHERE r.key = ?", (key,)))
 
+    def answered_plans(self, dataset: str, version: str, definition: str) -> list[tuple[str, str, str]]:
+        """(entry, key, plan digest) of every stored release of a version under a definition, the oldest first."""
+        sql = f"{schema.PLANS} WHERE c.dataset = ? AND c.version = ? AND c.definition = ? ORDER BY c.seq"
+        rows = self._ask(sql, (dataset, version, definition))
+        return [(str(entry), str(key), str(digest)) for entry, key, digest in rows]
+
     def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
         """Stored releases in the order in which they were charged."""
         clauses, values = ["1 = 1"], []
