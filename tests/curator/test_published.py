@@ -9,6 +9,7 @@ from dalenius import Curator
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.definitions import probabilistic
+from dalenius.errors import TooLarge
 from dalenius.ledger import Ledger
 
 DATASET: dict[str, Any] = {
@@ -46,8 +47,8 @@ def as_before(patch: pytest.MonkeyPatch) -> None:
     """Price as earlier versions did: by the stated pair, and without the tail of a loss distribution."""
     patch.setattr(PrivacyProfile, "zero_concentrated", PrivacyProfile.stated_concentrated)
 
-    def nothing(products: object, epsilon: object) -> object:
-        return 1
+    def nothing(products: object, epsilon: object, *, is_estimated: bool = False) -> object:
+        raise TooLarge("not known")
 
     patch.setattr(probabilistic, "product_tail", nothing)
 

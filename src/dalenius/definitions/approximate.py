@@ -32,6 +32,7 @@ from dalenius.exact.loss import LossDistribution, of_statement
 __all__ = ["Approximate"]
 
 _MOST_WORK = 256
+_DOUBT = 1e-6
 
 
 class Approximate:
@@ -53,6 +54,17 @@ class Approximate:
         if _by_sums(profiles, budget.epsilon) <= budget.delta:
             return True
         return self.delta(profiles, budget.epsilon) <= budget.delta
+
+    def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
+        if len(profiles) != 1 or profiles[0].estimate is None or budget.epsilon is None or budget.delta is None:
+            return self.fits(profiles, budget)
+        if _by_sums(profiles, budget.epsilon) <= budget.delta:
+            return True
+        about, delta = profiles[0].estimate(budget.epsilon), float(budget.delta)
+        if about is None or abs(about - delta) <= _DOUBT * delta:
+            return self.fits(profiles, budget)
+        return about < delta
 
     def delta(self, profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
         """Smallest delta known to hold for the whole sequence at this epsilon; never too small."""

@@ -32,6 +32,7 @@ from dalenius.exact.additive import product_tail
 __all__ = ["Probabilistic"]
 
 _STEPS = 32
+_DOUBT = Fraction(1, 10**6)
 
 
 class Probabilistic:
@@ -49,6 +50,19 @@ class Probabilistic:
         if budget.epsilon is None or budget.delta is None:
             raise ParameterError("The definition 'probabilistic' needs epsilon and delta.", name="delta")
         return self.failure(profiles, budget.epsilon) <= budget.delta
+
+    def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
+        if len(profiles) != 1 or profiles[0].is_pure or budget.epsilon is None or budget.delta is None:
+            return self.fits(profiles, budget)
+        bounds = _stated(profiles[0], budget.epsilon)
+        try:
+            bounds.append(product_tail(profiles[0].shifts, budget.epsilon, is_estimated=True))
+        except TooLarge:
+            return self.fits(profiles, budget)
+        if any(abs(bound - budget.delta) <= _DOUBT * budget.delta for bound in bounds):
+            return self.fits(profiles, budget)
+        return min(bounds) < budget.delta
 
     def failure(self, profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
         """An upper bound of P(total loss > epsilon)."""
@@ -87,9 +101,7 @@ def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:
     A loss below -epsilon is one above epsilon for the neighbour, and exp(-epsilon) times as likely at most.
     """
     both = 1 + exp_upper(-epsilon)
-    bounds = [Fraction(1)]
-    if profile.rho is not None and not profile.rho_delta and epsilon > profile.rho > 0:
-        bounds.append(both * exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho)))
+    bounds = [Fraction(1), *_stated(profile, epsilon)]
     with suppress(TooLarge):
         return min(*bounds, product_tail(profile.shifts, epsilon))
     if profile.curve is not None or profile.epsilon is not None:
@@ -99,3 +111,15 @@ def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:
     if len(bounds) == 1 and profile.rho is None:
         raise Unsupported("This step has no statement from which a probability of a large loss follows.")
     return min(bounds)
+
+
+def _stated(profile: PrivacyProfile, epsilon: Fraction) -> list[Fraction]:
+    """Bounds that follow from what a step states: from rho, and from the pair of a step whose moves are listed."""
+    bounds = []
+    if profile.rho is not None and not profile.rho_delta and epsilon > profile.rho > 0:
+        tail = exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho))
+        bounds.append((1 + exp_upper(-epsilon)) * tail)
+    if profile.shifts and profile.epsilon is not None and profile.epsilon <= epsilon:
+        # No finite loss exceeds the stated epsilon; delta is the chance of an output that the neighbour cannot give.
+        bounds.append(profile.delta)
+    return bounds

@@ -21,7 +21,7 @@ from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.rationals import exp_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge
-from dalenius.exact import loss
+from dalenius.exact import loss, loss_estimate
 from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
@@ -129,7 +129,12 @@ def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDi
     return tuple(_one_product(p) for p in signed)
 
 
-def product_tail(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> Fraction:
+Tail = Callable[[tuple[Shift, ...], Fraction], Fraction]
+
+
+def product_tail(
+    products: tuple[tuple[Shift, ...], ...], epsilon: Fraction, *, is_estimated: bool = False
+) -> Fraction:
     """P(|loss| > epsilon) of the worst move that one of the products dominates, or more; epsilon is not negative.
 
     Let T be P(loss > epsilon) of a move. A loss below -epsilon is one above epsilon for the neighbour and exp(-epsilon) times as
@@ -142,22 +147,25 @@ def product_tail(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> 
     helped less before; elsewhere it helps only more now. So T is at most T with the cell at its extreme plus T without the
     cell, and, cell by cell, at most the sum of T over all choices of cells at their extremes. One cell, or cells that can
     only move by one, are at an extreme or not moved: the largest T counts.
+
+    With `is_estimated` the same in floats: for searching, never for a statement.
     """
     if not products:
         raise TooLarge("The moves are not listed, so there is no exact curve.")
-    return min(Fraction(1), max(_tail_within(product, epsilon) for product in products))
+    tail = loss_estimate.tail_of if is_estimated else _one_sided
+    return min(Fraction(1), max(_tail_within(product, epsilon, tail) for product in products))
 
 
-def _tail_within(product: tuple[Shift, ...], epsilon: Fraction) -> Fraction:
+def _tail_within(product: tuple[Shift, ...], epsilon: Fraction, one_sided: Tail) -> Fraction:
     if _largest_finite(product) <= epsilon:
-        return _one_sided(product, epsilon)
+        return one_sided(product, epsilon)
     choices = list(cartesian(*(range(s.times + 1) for s in product)))
     if len(choices) > _MOST_MOVES:
         raise TooLarge("The moves are too many for an exact curve.")
     worst = total = Fraction(0)
     for chosen in choices:
         part = tuple(Shift(s.law, s.size, n) for s, n in zip(product, chosen, strict=True) if n)
-        tail = _one_sided(part, epsilon)
+        tail = one_sided(part, epsilon)
         worst = max(worst, tail)
         total += tail * prod(comb(s.times, n) for s, n in zip(product, chosen, strict=True))
     is_extreme = all(s.size == 1 for s in product) or sum(s.times for s in product) == 1
@@ -258,6 +266,10 @@ def assembled(
             bounds.append(max(d.renyi(order) for d in product_losses(products)))
         return min(bounds)
 
+    def estimate(at: Fraction) -> float | None:
+        is_listed = 0 < len(products) <= _MOST_MOVES and loss.is_symmetric(law)
+        return loss_estimate.delta_of(products, at) if is_listed else None
+
     is_pure = epsilon is not None and not delta
     return PrivacyProfile(
         relation=relation,
@@ -267,6 +279,7 @@ def assembled(
         rho_delta=rho_delta,
         sharpened=sharpened,
         curve=curve,
+        estimate=estimate,
         renyi_curve=renyi if is_pure and rho is not None and products else None,
         shifts=products,
         evidence=evidence,

@@ -130,13 +130,16 @@ def _collected(unit: Fraction, keys: Sequence[int], masses: Sequence[int], infin
     return LossDistribution(unit, first, tuple(atoms.get(k, 0) for k in range(first, last + 1)), infinite)
 
 
+def common_unit(left: Fraction, right: Fraction) -> Fraction:
+    """The largest unit of which both are multiples."""
+    crossed = gcd(left.numerator * right.denominator, right.numerator * left.denominator)
+    return Fraction(crossed, left.denominator * right.denominator)
+
+
 def _aligned(left: LossDistribution, right: LossDistribution) -> tuple[LossDistribution, LossDistribution]:
     if left.unit == right.unit:
         return left, right
-    common = Fraction(
-        gcd(left.unit.numerator * right.unit.denominator, right.unit.numerator * left.unit.denominator),
-        left.unit.denominator * right.unit.denominator,
-    )
+    common = common_unit(left.unit, right.unit)
     widest = max(len(left.masses) * left.unit, len(right.masses) * right.unit)
     unit = max(common, widest / MOST_ATOMS)
     return left._on(unit), right._on(unit)

@@ -30,6 +30,7 @@ from dalenius.exact import additive, finite_noise
 
 __all__ = ["TruncatedNormal"]
 
+_NEAR = Fraction(99, 100)
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
 
 
@@ -107,7 +108,9 @@ class TruncatedNormal(finite_noise.SquaredExponential):
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Rates at which the largest finite loss of the worst move is about epsilon."""
+        """Rates at which the largest finite loss of the worst move is about epsilon; or rho is that of the normal law."""
+        if budget.rho is not None and sensitivity.l2_squared:
+            return [additive.nice(budget.rho / sensitivity.l2_squared * f) for f in (_NEAR, 1, 2 - _NEAR)]
         if budget.epsilon is None or budget.delta is None or not sensitivity.l1:
             return ()
         need = log(2 * max(sensitivity.l0, 1) / float(budget.delta))
