@@ -57,7 +57,12 @@ class Approximate:
 
     def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
-        if len(profiles) != 1 or profiles[0].estimate is None or budget.epsilon is None or budget.delta is None:
+        if (
+            len(profiles) != 1
+            or profiles[0].estimate is None
+            or budget.epsilon is None
+            or budget.delta is None
+        ):
             return self.fits(profiles, budget)
         if _by_sums(profiles, budget.epsilon) <= budget.delta:
             return True

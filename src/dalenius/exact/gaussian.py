@@ -92,7 +92,7 @@ def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
         sums = np.minimum(np.expm1(-rate * width) / np.expm1(-rate), width)
         sides.append(np.exp(-x * x / (2 * s2)) * sums)
     start = count * width
-    beyond = 2 * np.exp(-float(start) ** 2 / (2 * s2)) * (2 + int(2 * sigma_squared) // (2 * start + 1))
+    beyond = 2 * np.exp(-(float(start) ** 2) / (2 * s2)) * (2 + int(2 * sigma_squared) // (2 * start + 1))
     masses = np.concatenate([sides[1][::-1], sides[0]])[::-1] / np.sqrt(2 * np.pi * s2)
     return LossEstimate(unit, offset - count + 1, masses, float(beyond / np.sqrt(2 * np.pi * s2)))
 

@@ -212,5 +212,8 @@ class TruncatedLaplace:
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1."""
+        """epsilon / l1; under rho, the rate at which small losses spend it."""
+        if budget.rho is not None and sensitivity.l2_squared:
+            rate = Fraction((2 * float(budget.rho / sensitivity.l2_squared)) ** 0.5)
+            return (additive.nice(rate), additive.nice(rate * Fraction(5, 4)))
         return () if budget.epsilon is None or not sensitivity.l1 else (budget.epsilon / sensitivity.l1,)
