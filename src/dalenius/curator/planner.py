@@ -41,6 +41,8 @@ FIXED_WEIGHTS = "fixed_weights"
 OPTIONS = {"median": ("q",), "total": ("learn_bounds",), "dominance": dominance.OPTIONS}
 # Members that the planner weighs against each other when a request names none.
 CANDIDATES = ("discrete_laplace", "discrete_gaussian", "truncated_laplace")
+# Under a probabilistic budget pure noise fails never and truncated noise sometimes, for hardly less variance: it is taken if named.
+UNFAILING = ("discrete_laplace", "discrete_gaussian")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +216,8 @@ class Planner:
             return self._calibrated(named, sensitivity, budget, definition)
         best: Mechanism | None = None
         allowed = self.policy.allow.mechanisms
-        for name in CANDIDATES if allowed is None else allowed:
+        candidates = UNFAILING if budget.definition == "probabilistic" else CANDIDATES
+        for name in candidates if allowed is None else allowed:
             try:
                 candidate = self._calibrated(name, sensitivity, budget, definition)
             except Unsupported:
