@@ -127,7 +127,7 @@ def _largest_up_to(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
         return Fraction(0)
     if is_log_concave:
         return cast(Fraction, cast(ExponentialLaw, law).largest_loss(size))
-    return max(_largest_finite_loss(cast(IntegerLaw, law), s) for s in range(1, size + 1))
+    return max(largest_finite_loss(cast(IntegerLaw, law), s) for s in range(1, size + 1))
 
 
 def _worst_failure(law: IntegerLaw, sensitivity: Sensitivity, is_log_concave: bool) -> Fraction:

@@ -14,7 +14,7 @@ from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from dalenius.core.law import FloatArray, IntegerLaw
+from dalenius.core.law import FloatArray, IntArray, IntegerLaw
 from dalenius.core.profile import Shift
 from dalenius.errors import TooLarge
 from dalenius.exact.loss import MOST_ATOMS, ExponentialLaw, common_unit, is_symmetric
@@ -71,7 +71,7 @@ class LossEstimate:
         p, q = (self.unit / unit).as_integer_ratio()
         places = [-(-(self.first + i) * p // q) for i in range(len(self.masses))]
         keys = np.array(places) - places[0]
-        return LossEstimate(unit, places[0], np.bincount(keys, weights=self.masses), self.infinite)
+        return LossEstimate(unit, places[0], _summed(keys, self.masses), self.infinite)
 
     def times(self, count: int) -> "LossEstimate | None":
         """So many independent copies."""
@@ -137,7 +137,12 @@ def _collected(unit: Fraction, keys: FloatArray, weight: FloatArray, infinite: f
     first = int(places.min())
     if int(places.max()) - first > 1 << 22:
         return None
-    return LossEstimate(unit * step, first, np.bincount(places - first, weights=weight), infinite)
+    return LossEstimate(unit * step, first, _summed(places - first, weight), infinite)
+
+
+def _summed(places: IntArray, weight: FloatArray) -> FloatArray:
+    """The weights of each place together."""
+    return np.asarray(np.bincount(places, weights=weight), dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
