@@ -8,6 +8,7 @@ DaleniusError
 │   ├── TooLarge              more cells, or larger numbers, than are served
 │   ├── Unsupported           a combination that no valid method covers
 │   │   └── OtherRows             what was released counts other records than what is asked for
+│   ├── MissingExtra          what was asked needs a package that is not installed
 │   └── Conflict              the same key was used for something else (HTTP 409)
 ├── BudgetError           refused, nothing was spent: exit 3, HTTP 403
 │   ├── BudgetExhausted       the account cannot pay the cost
@@ -113,6 +114,19 @@ class OtherRows(Unsupported):
     """What was released counts other records than what is asked for."""
 
     code = "other_rows"
+
+
+class MissingExtra(RequestError):
+    """What was asked needs packages that are not installed; the extra that brings them is named."""
+
+    code = "missing_extra"
+
+    def __init__(self, extra: str, module: str) -> None:
+        super().__init__(
+            f"This needs the extra {extra!r}, which is not installed: pip install 'dalenius[{extra}]'.",
+            extra=extra,
+            module=module,
+        )
 
 
 class Conflict(RequestError):

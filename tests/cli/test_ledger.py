@@ -80,8 +80,9 @@ def test_show_json_holds_exact_amounts_and_running_balances(path: Path) -> None:
     document = json.loads(invoke("show", "--ledger", path, "--json"))
     charges = [line for line in document["lines"] if line["kind"] == "charge"]
     assert [line["left_rho"] for line in charges] == ["0.375", "0.3125"]
-    assert document["odometer"]["epsilon"] == "1"
-    assert document["odometer"]["basis"] == "pure"
+    for name in ("fixed_plan", "running"):
+        figure = document["odometer"][name]
+        assert (figure["epsilon"], figure["delta"], figure["basis"]) == ("1", "0", "pure")
 
 
 def test_an_analyst_sees_own_quota_and_nobody_elses_lines(path: Path) -> None:

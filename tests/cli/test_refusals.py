@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -210,3 +211,42 @@ def test_drafts_and_exports_overwrite_nothing(folder: Path) -> None:
 def test_the_version_is_an_option_and_a_verb() -> None:
     option, verb = (RUNNER.invoke(app, [given]) for given in ("--version", "version"))
     assert option.exit_code == verb.exit_code == 0 and option.output == verb.output != ""
+
+
+@pytest.mark.parametrize(
+    ("definition", "amount", "unit"),
+    [
+        ("pure", "epsilon = 3", "epsilon"),
+        ("zero_concentrated", "rho = 3", "rho"),
+        ("approximate", "epsilon = 9\ndelta = 1e-9", "epsilon"),
+    ],
+)
+def test_an_exhausted_budget_says_what_is_left_and_what_would_fit(
+    folder: Path, definition: str, amount: str, unit: str
+) -> None:
+    ledger = folder / "l.sqlite"
+    (folder / "policy.toml").write_text('[budget]\nrho = "1"\ndelta = "1e-6"\n')
+    run = [
+        "register",
+        str(folder / "dataset.toml"),
+        "--ledger",
+        str(ledger),
+        "--policy",
+        str(folder / "policy.toml"),
+    ]
+    assert RUNNER.invoke(app, run).exit_code == 0
+    text = REQUEST.replace('"pure"', f'"{definition}"')
+    (folder / "request.toml").write_text(text.replace("epsilon = 1", amount))
+    error = refused("release", folder / "request.toml", "--ledger", ledger)
+    assert (
+        error.code == "budget_exhausted" and "Left of the whole budget: rho 1, delta 1e-06" in error.message
+    )
+    fits = re.search(rf"with {unit} = ([0-9.]+) would be paid", error.message)
+    assert fits
+    step = 10 ** (len(fits[1].partition(".")[2]) * -1) if "." in fits[1] else 1
+    wanted = {float(fits[1]) + step: 3, float(fits[1]): 0}
+    for number, exit_code in wanted.items():
+        asked = re.sub(rf"{unit} = \d+", f"{unit} = {number:g}", amount)
+        (folder / "request.toml").write_text(text.replace("epsilon = 1", asked))
+        done = RUNNER.invoke(app, ["release", str(folder / "request.toml"), "--ledger", str(ledger)])
+        assert getattr(done.exception, "exit_code", 0) == exit_code, (number, done.output, done.exception)

@@ -139,3 +139,35 @@ def test_a_terminal_that_lacks_letters_shows_the_rest(folder: Path) -> None:
         [*command, "--json"], capture_output=True, text=True, env=environment, check=False
     )
     assert HOSTILE[-1] in json.loads(document.stdout)["tables"][0]["space"]["axes"][0]["labels"]
+
+
+@pytest.mark.parametrize("columns", ["80", "40"])
+def test_labels_can_be_read_and_numbers_are_whole_however_narrow_the_terminal(
+    folder: Path, columns: str
+) -> None:
+    labels = ["Agriculture, forestry and fishing", "Professional, scientific and technical activities"]
+    names = ("industry of the main occupation", "industry one year before")
+    variables = "".join(f"[variables.{json.dumps(n)}]\ncategories = {json.dumps(labels)}\n" for n in names)
+    (folder / "staff.csv").write_text(",".join(names) + ",pay\n" + f'"{labels[0]}","{labels[1]}",1\n')
+    (folder / "dataset.toml").write_text(
+        '[dataset]\nname = "s"\npopulation = "s"\nsource = "staff.csv"\n'
+        + variables
+        + "[variables.pay]\nbounds = [0, 1000000000000]\nstep = 1\n"
+    )
+    (folder / "request.toml").write_text(
+        f'dataset = "dataset.toml"\n[table]\nrows = {json.dumps(names)}\nmeasure = "total"\nof = "pay"\n'
+        '[privacy]\ndefinition = "pure"\nepsilon = 1\n'
+    )
+    narrow = CliRunner(env={"COLUMNS": columns})
+    ledger = str(folder / "n.sqlite")
+    for arguments in (
+        ["register", str(folder / "dataset.toml")],
+        ["release", str(folder / "request.toml"), "--json"],
+    ):
+        done = narrow.invoke(app, [*arguments, "--ledger", ledger], catch_exceptions=False)
+    values = json.loads(done.stdout)["tables"][0]["values"]
+    text = narrow.invoke(app, ["release", str(folder / "request.toml"), "--ledger", ledger]).output
+    assert "…" not in text
+    assert all(f"{int(value):,}" in text for value in values)
+    for word in ("Agriculture,", "Professional", "scientific", "technical", "activities"):
+        assert word in text, text

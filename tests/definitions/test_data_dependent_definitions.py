@@ -77,7 +77,8 @@ def test_probabilistic():
 def test_probabilistic_tail_of_zero_concentrated_steps():
     definition = Probabilistic()
     rho, epsilon = F(1, 20), F(2)
-    expected = exp(-float((epsilon - rho) ** 2 / (4 * rho)))
+    # Both sides of the loss: what lies below -epsilon is exp(-epsilon) times as likely at most.
+    expected = exp(-float((epsilon - rho) ** 2 / (4 * rho))) * (1 + exp(-2))
     assert float(definition.failure([normal(rho)], epsilon)) == pytest.approx(expected)
     two = definition.failure([normal(rho / 2)] * 2, epsilon)
     assert float(two) == pytest.approx(expected)

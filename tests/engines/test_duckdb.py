@@ -1,6 +1,7 @@
 """The default engine: files and frames of every kind, damaged files, and nothing of the content in messages."""
 
 import csv
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dalenius.core.query import Aggregate, TableQuery
 from dalenius.engines import duckdb as engine
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import DaleniusError, DocumentError, InternalError, UnknownName
+from dalenius.errors import DaleniusError, DocumentError, InternalError, TooLarge, UnknownName
 from dalenius.spec.axis import axis_of
 from dalenius.spec.load import load_dataset
 from dalenius.testing.toy import toy_domain, toy_rows
@@ -239,6 +240,24 @@ def test_a_column_that_is_not_there_or_is_nested() -> None:
     nested = TABLE.set_column(1, "sex", pa.array([["a"]] * len(ROWS)))
     with pytest.raises(DocumentError, match="nested"):
         DuckDBSource(DOMAIN, nested)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("wide.csv", 100_000), ("wide.tsv", 4_097), ("long.csv", 4_000), ("wide.csv.gz", 5_000)],
+)
+def test_a_header_too_wide_for_the_reader_is_refused_before_it_is_read(
+    name: str, columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database would take minutes for such a header, so it must not see it."""
+    path = tmp_path / name
+    sign = "\t" if ".tsv" in name else ","
+    width = 300 if name.startswith("long") else 1
+    content = (sign.join(f"{i:0{width}}" for i in range(columns)) + "\n").encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    monkeypatch.setattr(csv, "reader", lambda *_, **__: pytest.fail("the header was taken apart"))
+    with pytest.raises(TooLarge, match="at most 4,096 columns"):
+        DuckDBSource(DOMAIN, path)
 
 
 def test_a_file_that_breaks_later_shows_nothing(tmp_path: Path) -> None:

@@ -454,7 +454,7 @@ def test_words_promise_no_more_than_numbers(ledger, charge):
     ledger.reserve(charge("aa", epsilon=Fraction("0.500049")))
     words = ledger.odometer("people").sentences()
     assert "(0.5001, 0)" in words[0]
-    assert "at most 1.649 times" in words[1]
+    assert "at most 1.649 times" in words[2]
 
 
 def test_declarations_out_of_range_are_refused(ledger):
@@ -492,3 +492,13 @@ def test_a_quota_on_every_page_leaves_pages_without_a_budget_alone(ledger):
     assert [entry.body["page"] for entry in ledger.quota_on_every_page("people", "ann", 1, 0, by="c")] == [
         "master"
     ]
+
+
+def test_a_quota_that_cannot_pay_is_said_before_anybody_is_asked_to_approve(ledger, charge):
+    ledger.quota("people", "ann", "0.02", 0, by="custodian")
+    ledger.approval("people", "0.01", by="custodian")
+    for ask in (ledger.quote, ledger.reserve):
+        with pytest.raises(QuotaExhausted):
+            ask(charge("aa", rho="1/2", analyst="ann"))
+        with pytest.raises(ApprovalRequired):
+            ask(charge("bb", rho="1/64", analyst="ann"))

@@ -246,6 +246,17 @@ def test_a_quota_binds_inside_the_cap_and_counts_the_past(ledger, charge):
     assert ledger.verify().is_ok
 
 
+def test_a_refused_analyst_reads_what_is_left_of_the_quota_and_that_it_lacks_delta(ledger, charge):
+    ledger.quota("people", "ann", "1/4", 0, by="custodian")
+    with pytest.raises(
+        QuotaExhausted, match=r"Left: rho 0\.25, delta 0; asked: rho 0\.5, delta 0\."
+    ) as refusal:
+        ledger.reserve(charge("aa", rho="1/2", analyst="ann"))
+    assert "without delta" not in str(refusal.value)
+    with pytest.raises(QuotaExhausted, match="set without delta, which this definition needs"):
+        ledger.reserve(charge("aa", rho="1/8", delta="1e-7", analyst="ann"))
+
+
 def test_a_quota_below_what_was_spent_closes(ledger, charge):
     ledger.reserve(charge("aa", analyst="ann"))
     ledger.quota("people", "ann", "1/100", 0, by="custodian")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.core.conversions import rho_to_epsilon
+from dalenius.core.conversions import pure_to_rho, rho_to_epsilon
 from dalenius.core.neighbours import Scope
 from dalenius.errors import ParameterError
 from dalenius.ledger.odometer import power_of_test, power_under_rho, running_epsilon
@@ -17,13 +17,13 @@ MILLIONTH = Fraction(1, 10**6)
 LEVEL = Fraction(1, 20)
 
 
-def test_running_bound_on_the_grid():
-    # 0.001 is the first budget: delta_1 = delta / 2.
-    expected = 0.001 + 2 * (0.001 * log(2e6)) ** 0.5
+def test_running_bound_of_the_mixture():
+    # At rho 0.25 the middle precision, 0.01, with half of delta is best.
+    expected = 0.25 + 2 * (0.26 * log((1 + 26**0.5 * 2e6) / 2)) ** 0.5
+    assert float(running_epsilon(Fraction(1, 4), MILLIONTH)) == pytest.approx(expected, abs=2e-6)
+    # At rho 0.001 the finest, 0.0001, with a quarter.
+    expected = 0.001 + 2 * (0.0011 * log((1 + 11**0.5 * 4e6) / 2)) ** 0.5
     assert float(running_epsilon(Fraction(1, 1000), MILLIONTH)) == pytest.approx(expected, abs=2e-6)
-    # 0.0015 is the second: delta_2 = delta / 6.
-    expected = 0.0015 + 2 * (0.0015 * log(6e6)) ** 0.5
-    assert float(running_epsilon(Fraction(12, 10000), MILLIONTH)) == pytest.approx(expected, abs=2e-6)
     assert running_epsilon(Fraction(0), MILLIONTH) == 0
     with pytest.raises(ParameterError):
         running_epsilon(Fraction(1), Fraction(0))
@@ -49,15 +49,30 @@ def test_running_bound_holds_at_every_moment():
     paths = 40_000
     loss, spent = np.zeros(paths), np.zeros(paths)
     failed = np.zeros(paths, dtype=bool)
-    grid = np.array([0.001 * 1.5**j for j in range(40)])
-    table = np.array([float(running_epsilon(Fraction(str(round(g, 12))), LEVEL)) for g in grid])
+    # Every step spends a whole number of these.
+    table = np.array([float(running_epsilon(Fraction(i, 2000), LEVEL)) for i in range(500)])
     for _ in range(60):
         rho = np.where(loss > 0.5 * spent, 0.004, 0.0005)
         loss += rho + np.sqrt(2 * rho) * rng.standard_normal(paths)
         spent += rho
-        place = np.searchsorted(grid, spent * (1 - 1e-9))
-        failed |= loss > table[place]
-    assert failed.mean() <= 0.05
+        failed |= loss > table[np.rint(spent * 2000).astype(int)]
+    assert 0 < failed.mean() <= 0.05
+
+
+def test_the_mixture_is_a_supermartingale_above_the_bound():
+    """The formula against numerical integration of the mixture: at the bound it has reached 1 / delta."""
+    from scipy.integrate import quad
+
+    for rho, precision in ((0.25, 0.01), (0.001, 1e-4), (3.0, 1.0)):
+        reached = ((rho + precision) / precision) ** 0.5 * 1e3
+        loss = rho + 2 * ((rho + precision) * log((1 + reached) / 2)) ** 0.5
+
+        def mixed(k, x=loss - rho, rho=rho, g=precision):
+            return exp(k * x - k * k * rho) * 2 * (g / np.pi) ** 0.5 * exp(-g * k * k)
+
+        peak = (loss - rho) / (2 * (rho + precision))
+        value, _ = quad(mixed, 0, 10 * peak + 50, points=[peak], limit=400)
+        assert 1e3 <= value <= 1.01e3
 
 
 def test_power_of_the_best_test():
@@ -80,18 +95,45 @@ def test_power_is_a_probability_above_the_level(epsilon, millionths):
 def test_readings_in_words(ledger, charge):
     ledger.reserve(charge("aa"))
     reading = ledger.odometer("people")
-    assert reading.basis == "pure"
-    assert (reading.epsilon, reading.delta) == (Fraction(1, 2), 0)
-    assert reading.odds == pytest.approx(exp(0.5), abs=1e-9)
+    for figure in (reading.fixed, reading.running):
+        assert (figure.basis, figure.epsilon, figure.delta) == ("pure", Fraction(1, 2), 0)
+        assert figure.odds == pytest.approx(exp(0.5), abs=1e-9)
     words = " ".join(reading.sentences())
     assert "1.649 times as likely" in words
     assert "5% false alarms" in words
     ledger.reserve(charge("bb", rho="1/100", delta="1e-9"))
     reading = ledger.odometer("people")
-    assert reading.basis in ("running", "promise")
-    assert reading.delta == 2 * MILLIONTH
-    assert reading.epsilon <= rho_to_epsilon(Fraction(1), MILLIONTH)
-    assert set(reading.to_dict()["bounds"]) == {"running", "promise"}
+    assert (reading.fixed.basis, reading.running.basis) == ("rho", "running")
+    assert reading.fixed.epsilon == rho_to_epsilon(Fraction(1, 8) + Fraction(1, 100), MILLIONTH)
+    # The plan fails as often as was charged, the running bound as often as was granted.
+    assert reading.fixed.delta == MILLIONTH + Fraction(1, 10**9)
+    assert reading.running.delta == 2 * MILLIONTH
+    assert set(reading.to_dict()["bounds"]) == {"running", "rho"}
+
+
+def test_fifty_releases_at_a_tenth_read_what_was_spent(ledger, charge):
+    for number in range(50):
+        ledger.reserve(charge(f"{number:02}", rho=pure_to_rho(Fraction(1, 10)), epsilon=Fraction(1, 10)))
+    reading = ledger.odometer("people")
+    assert float(reading.bounds["rho"]) == pytest.approx(3.5407, abs=1e-3)
+    assert float(reading.bounds["loss"]) == pytest.approx(3.1729, abs=1e-3)
+    assert (reading.fixed.basis, reading.fixed.epsilon) == ("loss", reading.bounds["loss"])
+    assert reading.running.basis == "running" and 3.6 < reading.running.epsilon <= Fraction("4.5")
+
+
+def test_a_reading_does_not_depend_on_the_limit(opener, charge):
+    readings = []
+    for rho in (1, 5):
+        ledger = opener()
+        ledger.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.grant("people", "add-remove", rho, 0, by="custodian")
+        if not readings:
+            ledger.reserve(charge("aa", rho="0.15", epsilon=None))
+        readings.append(ledger.odometer("people"))
+    assert readings[0] == readings[1]
+    # Under rho 0.15 alone, where the whole budget would say 90.5 % and more.
+    assert 0.16 < readings[0].power < 0.166
+    assert "16.5% of cases" in readings[0].sentences()[-1]
 
 
 OWN = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}

@@ -1,7 +1,7 @@
 """Perturbation tables: the stated delta is the exact one, wrong tables are refused, the sampler follows p(a, b)."""
 
 from fractions import Fraction
-from math import exp
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -42,6 +42,16 @@ def test_a_smaller_move_that_loses_more_is_not_overlooked() -> None:
     table = KernelTable("t", TableQuery(space=SPACE), parity, Fraction(1))
     two_rows = Neighbours(max_rows=2, unit="person")
     assert table.profile(two_rows).delta == 1
+
+
+def test_the_charge_is_that_of_the_rows_outside_the_event_of_failure() -> None:
+    """At epsilon 1 one fails with probability 1/4 here; given no failure the rows are (2, 1) / 3 and (1, 2) / 3."""
+    table = KernelTable("t", TableQuery(space=SPACE), TRIANGLE, Fraction(1))
+    profile = table.profile(Neighbours())
+    largest = max(a * log(2 / 3) - a * log(1 / 3) for a in (1.0,)) / 3
+    assert float(profile.cost().rho) == pytest.approx(largest, rel=0.01)
+    assert profile.cost().rho < profile.stated_concentrated()[0]
+    assert float(profile.cost().delta) == pytest.approx(float(profile.delta), abs=1e-15)
 
 
 def test_a_row_that_is_not_a_distribution_is_refused() -> None:

@@ -139,3 +139,28 @@ def test_shown_values_follow_the_rows() -> None:
     counts = np.bincount(outcome.values, minlength=7)
     expected = 20_000 * kernel.pmf(3, np.arange(7))
     assert ((counts - expected) ** 2 / expected).sum() < 24.1
+
+
+def test_a_table_is_charged_for_what_its_rows_lose_and_not_for_what_epsilon_implies() -> None:
+    from dalenius.mechanisms.truncated_normal import TruncatedNormal
+
+    kernel = perturbation.kernel_of(TruncatedNormal.of_paper("1.5", 12), 30)
+    table = PerturbationTable(
+        "t", query(), kernel, Fraction("1.5"), Fraction(1, 10**4), Neighbours(relation=Relation.ADD_REMOVE)
+    )
+    cost = table.profile(Neighbours(relation=Relation.ADD_REMOVE)).cost()
+    assert 0.06 <= float(cost.rho) <= 0.067
+    assert float(cost.delta) == pytest.approx(2.44457e-5, rel=1e-5)
+    replaced = table.profile(Neighbours(relation=Relation.REPLACE))
+    assert replaced.stated_concentrated()[0] > 8 * replaced.cost().rho
+    assert float(replaced.cost().rho) == pytest.approx(2 * float(cost.rho), rel=0.05)
+
+
+def test_a_table_of_few_values_is_charged_no_more_than_before() -> None:
+    rng = np.random.default_rng(4)
+    rows = {a: dict(enumerate(map(Fraction, rng.dirichlet(np.ones(5)).tolist()))) for a in range(4)}
+    kernel = perturbation.kernel_from_rows("random", rows)
+    neighbours = Neighbours(relation=Relation.ADD_REMOVE)
+    table = PerturbationTable("t", query(), kernel, Fraction(2), Fraction(99, 100), neighbours)
+    profile = table.profile(neighbours)
+    assert profile.cost().rho <= profile.stated_concentrated()[0]

@@ -15,6 +15,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Provenance, Release, Status, Table
 from dalenius.errors import DocumentError
+from dalenius.linear.tabulation import header
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
@@ -132,3 +133,16 @@ def test_the_frame_has_the_columns_of_the_csv() -> None:
     frame = release().to_frame()
     assert list(frame.columns) == ["v", "value", "std_error", "lower", "upper", "status"]
     assert json.loads(frame.to_json())["value"] == {"0": 5, "1": -2, "2": 0}
+
+
+def test_a_variable_called_like_a_column_of_numbers_keeps_a_column_of_its_own() -> None:
+    names = ("status", "value", "lower")
+    axes = tuple(Axis(variable=name, labels=("a", "b")) for name in names)
+    space = CellSpace(axes)
+    columns = header(space)
+    assert columns[:3] == ("status_category", "value_category", "lower_category")
+    assert columns[3:] == ("value", "std_error", "lower", "upper", "status")
+    both = CellSpace(
+        (Axis(variable="status", labels=("a",)), Axis(variable="status_category", labels=("b",)))
+    )
+    assert len(set(header(both))) == 7

@@ -3,10 +3,12 @@
 import re
 import string
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from dalenius.server import messages
+from dalenius.spec.request import TablePart
 
 SERVER = Path(messages.__file__).parent.parent
 
@@ -36,6 +38,13 @@ def test_every_string_that_is_asked_for_exists() -> None:
             if not any(k.startswith(key) for k in known):
                 missing.append((place.name, key))
     assert missing == []
+
+
+@pytest.mark.parametrize("language", messages.languages())
+def test_every_measure_that_can_be_asked_has_a_title(language: str) -> None:
+    measures = get_args(TablePart.model_fields["measure"].annotation)
+    assert "dominance" in measures
+    assert {f"measure.{name}" for name in measures} <= set(messages.catalogue(language))
 
 
 def test_no_string_is_unused() -> None:

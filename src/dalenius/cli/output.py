@@ -4,18 +4,39 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalenius.errors import DaleniusError, InternalError, NotRegistered, ParameterError, StorageError
+from dalenius.errors import (
+    DaleniusError,
+    InternalError,
+    MissingExtra,
+    NotRegistered,
+    ParameterError,
+    StorageError,
+)
 
 if TYPE_CHECKING:
     from dalenius.cli.terminal import Terminal
     from dalenius.core.release import Release, Table
 
 _MOST_ROWS = 60
+_LEAST_LABEL = 12
+# Modules that only an extra brings, by the extra; a test compares them with the package's own declaration.
+_EXTRAS = {
+    **dict.fromkeys(
+        ("fastapi", "starlette", "uvicorn", "jinja2", "argon2", "itsdangerous", "httpx"), "server"
+    ),
+    **dict.fromkeys(("multipart", "python_multipart"), "server"),
+    **dict.fromkeys(("openpyxl", "polars", "pandas"), "formats"),
+    "psycopg": "postgres",
+    "pyspark": "spark",
+    "dp_accounting": "accounting",
+    "matplotlib": "plot",
+}
 
 
 def console(*, is_error: bool = False) -> "Terminal":
@@ -48,6 +69,8 @@ def translated(error: Exception) -> DaleniusError:
     if isinstance(error, OSError):
         place = f": {str(error.filename)!r}" if error.filename else ""
         return StorageError(f"A file could not be read or written: {error.strerror}{place}.{after}")
+    if isinstance(error, ModuleNotFoundError) and (root := str(error.name).split(".")[0]) in _EXTRAS:
+        return MissingExtra(_EXTRAS[root], root)
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -112,6 +135,7 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
 
 def print_table(release: "Release", table: "Table", *, confidence: float, most_rows: int) -> None:
     """One table: labels, value, margin of error, interval."""
+    from rich.cells import cell_len
     from rich.table import Table as RichTable
 
     from dalenius.cli.terminal import styled
@@ -120,22 +144,37 @@ def print_table(release: "Release", table: "Table", *, confidence: float, most_r
 
     width = len(table.space.axes)
     title = " x ".join(axis.name for axis in table.space.axes) or "total"
-    grid = RichTable(title=f"{table.measure}: {title}", title_justify="left", header_style="bold")
-    for axis in table.space.axes:
-        grid.add_column(axis.name)
-    for name in ("value", f"± {level(confidence)}", "interval"):
-        grid.add_column(name, justify="right", no_wrap=True)
-    for index, row in enumerate(rows(release, table, confidence)):
-        if index == most_rows:
-            break
+    lines = []
+    for row in islice(rows(release, table, confidence), most_rows):
         value, _, low, high, status = row[width:]
         interval = "withheld" if low is None else f"{number(low)} – {number(high)}"
         half = "" if high is None or value is None else number(high - value)  # type: ignore[operator]
         cells = [number(value), half, interval]
         if value is None or status == "structural zero":
             cells = ["–", "", "not available" if value is None else "structural 0"]
-        grid.add_row(*(str(label) for label in row[:width]), *cells)
-    console().print(grid)
+        lines.append([*(str(label) for label in row[:width]), *cells])
+    names = [*(axis.name for axis in table.space.axes), "value", f"± {level(confidence)}", "interval"]
+    grid = RichTable(title=f"{table.measure}: {title}", title_justify="left", header_style="bold")
+    needed = 1
+    for place, name in enumerate(names):
+        longest = max(cell_len(text) for text in (name, *(line[place] for line in lines)))
+        is_label = place < width
+        # Labels may run over several lines, down to a width at which they can be read; numbers are never cut.
+        least = min(longest, _LEAST_LABEL) if is_label else longest
+        grid.add_column(
+            name,
+            min_width=least,
+            no_wrap=not is_label,
+            overflow="fold",
+            justify="left" if is_label else "right",
+        )
+        needed += least + 3
+    for line in lines:
+        grid.add_row(*line)
+    out = console()
+    # A table that does not fit is printed as wide as it is, and the terminal breaks its lines.
+    out.width = max(out.width, needed)
+    out.print(grid)
     if table.space.size > most_rows:
         more = f"{table.space.size - most_rows:,} more cells; `dalenius show --rows 0` shows all."
         console().print(styled((more, "dim")))

@@ -34,10 +34,12 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
+    from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, output_place
     from dalenius.cli.interruption import interruptible
     from dalenius.cli.output import emit, existing_ledger, print_release, stages
     from dalenius.curator.curator import Curator
+    from dalenius.errors import BudgetError
     from dalenius.publish.to_json import to_document
     from dalenius.spec import load
     from dalenius.storage import save
@@ -53,9 +55,13 @@ def release(
             Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator,
             stages(quiet=as_json) as stage,
         ):
-            result = curator.release(
-                document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
-            )
+            try:
+                result = curator.release(
+                    document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage
+                )
+            except BudgetError as refusal:
+                stage("looking for what would fit")
+                raise with_advice(refusal, curator, document, analyst, official) from None
         with delivery(result.provenance.ledger_entry) as steps:
             is_written = place is not None and steps.attempt(
                 f"writing to {str(place)!r}", lambda: save(result, place)

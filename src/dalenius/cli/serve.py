@@ -93,6 +93,8 @@ def _reset_password(settings: "ServerConfig", name: str) -> None:
 
     from dalenius.errors import UnknownName
     from dalenius.server.accounts import Accounts
+    from dalenius.server.jobs import Queue
+    from dalenius.server.releasing import renewed
     from dalenius.server.store import Store
 
     password = secrets.token_urlsafe(15)
@@ -102,6 +104,7 @@ def _reset_password(settings: "ServerConfig", name: str) -> None:
     if name not in known:
         raise UnknownName.among("user", name, known)
     accounts.set_password(name, password, by="")
+    Queue(store, settings.tick).end_all(name, renewed(name))
     store.close()
     typer.echo(f"{name}: {password}")
 

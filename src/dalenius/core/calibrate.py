@@ -4,18 +4,20 @@ Closed forms are tried first and always verified. Otherwise the size is found by
 numerator and denominator. The search may stop a little short of the best member; what it returns was verified to fit.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 
 PRECISION_BITS = 13
+Fits = Callable[[Sequence[PrivacyProfile], Budget], bool]
 _LARGEST = Fraction(10**6)
 
 
@@ -36,7 +38,7 @@ def calibrate(
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
     tailored = getattr(mechanism, "tailored", None)
 
-    def member(size: Fraction) -> Mechanism | None:
+    def member(size: Fraction, fits: Fits) -> Mechanism | None:
         """The member at a size, if there is one and it fits."""
         try:
             made: Mechanism = (
@@ -44,13 +46,18 @@ def calibrate(
             )
         except (ParameterError, TooLarge):
             return None
-        return made if definition.fits([made.profile(sensitivity, relation)], budget) else None
+        return made if fits([made.profile(sensitivity, relation)], budget) else None
 
     if not sensitivity.l1 and not sensitivity.linf:
         raise Unsupported(
             "These answers do not depend on any unit: there is nothing to protect and nothing to calibrate."
         )
-    found = _search(member, list(mechanism.guesses(sensitivity, budget)))
+    guesses = list(mechanism.guesses(sensitivity, budget))
+    likely: Fits = getattr(definition, "likely_fits", definition.fits)
+    found = _search(lambda size: member(size, likely), guesses)
+    # Whatever led there, what is kept was judged by the definition itself.
+    if found is not None and not definition.fits([found.profile(sensitivity, relation)], budget):
+        found = _search(lambda size: member(size, definition.fits), guesses)
     if found is None:
         raise Unsupported(
             f"No member of {mechanism.name} fits {_shown(budget)} at this sensitivity.",

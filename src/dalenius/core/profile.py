@@ -5,6 +5,7 @@ needs. A view that is missing is derived, and a derived view may only over-repor
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from dalenius.core.budget import Cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntegerLaw
 from dalenius.core.neighbours import Relation
-from dalenius.errors import Unsupported
+from dalenius.errors import TooLarge, Unsupported
 
 PROVED = Evidence(level=Level.PROVED)
 
@@ -31,9 +32,12 @@ class Shift:
 class PrivacyProfile:
     """What a step gives away under one relation.
 
-    epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure
+    epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure. With `shifts` epsilon bounds every finite loss, and delta
+                     the probability of an output that a neighbour cannot give
     rho, rho_delta   a delta-approximate rho-zCDP statement
+    sharpened        a smaller one from the loss distribution, computed only where a price is asked for
     curve            delta(epsilon) at any epsilon, exact or rounded up
+    estimate         about what the curve would say, in floats, where that is known: for searching, never for a statement
     renyi_curve      Renyi divergence at an order > 1, rounded up
     shifts           the step as a product of shifted noises, one product for each worst-case pattern of change;
                      the material of loss distributions
@@ -44,7 +48,9 @@ class PrivacyProfile:
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     rho_delta: Fraction = Fraction(0)
+    sharpened: Callable[[], tuple[Fraction, Fraction]] | None = None
     curve: Callable[[Fraction], Fraction] | None = None
+    estimate: Callable[[Fraction], float | None] | None = None
     renyi_curve: Callable[[Fraction], Fraction] | None = None
     shifts: tuple[tuple[Shift, ...], ...] = ()
     evidence: Evidence = field(default=PROVED)
@@ -55,7 +61,17 @@ class PrivacyProfile:
         return self.epsilon is not None and self.delta == 0
 
     def zero_concentrated(self) -> tuple[Fraction, Fraction]:
-        """(rho, delta): the stated pair, or the tight conversion of the (epsilon, delta) statement."""
+        """(rho, delta) with the smallest rho that is known: the one from the loss distribution, or the stated one."""
+        pairs = []
+        if self.sharpened is not None:
+            with suppress(TooLarge):
+                pairs.append(self.sharpened())
+        if self.rho is not None or self.epsilon is not None or not pairs:
+            pairs.append(self.stated_concentrated())
+        return min(pairs)
+
+    def stated_concentrated(self) -> tuple[Fraction, Fraction]:
+        """(rho, delta) without looking at the loss distribution: as stated, or converted from (epsilon, delta)."""
         if self.rho is not None:
             return self.rho, self.rho_delta
         if self.epsilon is not None:

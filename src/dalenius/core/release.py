@@ -14,7 +14,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
-from dalenius.errors import NotPublic, RequestError, UnknownName
+from dalenius.errors import MissingExtra, NotPublic, RequestError, UnknownName
 
 FORMAT = "dalenius-release/1"
 
@@ -170,7 +170,7 @@ class Release:
         try:
             import pandas as pd
         except ImportError:
-            raise RequestError("to_frame() needs pandas: install dalenius[formats].") from None
+            raise MissingExtra("formats", "pandas") from None
         shown = table or self.table
         columns = list(tabulation.header(shown.space))
         return pd.DataFrame(list(tabulation.rows(self, shown, confidence)), columns=columns)

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from dalenius import version
+from dalenius.core.budget import Cost
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
@@ -23,6 +24,7 @@ from dalenius.curator.door import CustodianDoor, RequestLike
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota
 from dalenius.curator.planner import Planner
+from dalenius.curator.published import may_differ, published_before
 from dalenius.curator.stopping import stopped
 from dalenius.errors import AfterCharge
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
@@ -154,6 +156,15 @@ class Curator(CustodianDoor):
             stop = stopped(error, self.ledger, charge, lease)
         raise stop
 
+    def quote(self, request: RequestLike, *, analyst: str = "", is_official: bool = False) -> Cost:
+        """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
+        document = self.request(request)
+        plan, form = self.planner.plan(document), canonical(document, self.domain)
+        fingerprint = self._registration().fingerprint
+        return self.ledger.quote(
+            self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
+        )
+
     def charge(
         self,
         document: RequestDocument,
@@ -166,13 +177,13 @@ class Curator(CustodianDoor):
         is_official: bool = False,
     ) -> Charge:
         """What the ledger is asked to pay; known from documents and the registration alone."""
-        fixed = plan_digest(plan, self.policy)
+        key, fixed = self._key(plan, form, fingerprint)
         return Charge(
             population=self.domain.population,
             relation=self.domain.neighbours.relation,
             dataset=self.domain.name,
             version=self.domain.version,
-            key=memo_key(form.decided(plan.mechanism, plan.strategy), self.domain_digest, fingerprint, fixed),
+            key=key,
             request=form.content,
             definition=plan.definition,
             budget=plan.budget.to_dict(),
@@ -187,6 +198,17 @@ class Curator(CustodianDoor):
             approved_by=approved_by,
             is_official=is_official,
         )
+
+    def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
+        """The key of the answer and the digest of its plan: of a stored answer under an earlier law, or of this plan."""
+        fixed, domain = plan_digest(plan, self.policy), self.domain_digest
+        key = memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed)
+        if not may_differ(plan) or self.ledger.find(key) is not None:
+            return key, fixed
+        before = published_before(
+            self.ledger, plan, form, self.policy, domain_digest=domain, fingerprint=fingerprint
+        )
+        return before or (key, fixed)
 
     def _complete(
         self, plan: TablePlan, reservation: Reservation, form: Canonical, status: Status, stage: Stage

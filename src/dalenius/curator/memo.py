@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.plan import TablePlan
+from dalenius.core.release import Release
 from dalenius.spec.policy import PolicyDocument
 
 
@@ -19,7 +20,6 @@ def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
 
     What is measured is in the canonical request; names of measurements follow its spelling and are left out.
     """
-    rules = policy.to_dict()
     return _digest(
         {
             "definition": plan.definition,
@@ -28,9 +28,31 @@ def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
             "mechanism": plan.mechanism,
             "measurements": [m.law.to_dict() for m in plan.measurements],
             "law": plan.law.to_dict(),
-            "rules": {name: rules[name] for name in ("table", "floors") if name in rules},
+            "rules": _shaping(policy),
         }
     )
+
+
+def release_digest(release: Release, policy: PolicyDocument) -> str:
+    """`plan_digest` of the plan that a stored release was made by, if these rules were in force."""
+    made = release.provenance
+    return _digest(
+        {
+            "definition": made.definition,
+            "budget": dict(made.budget),
+            "strategy": made.strategy,
+            "mechanism": made.mechanism,
+            "measurements": [block.law.to_dict() for block in release.blocks],
+            "law": release.law.to_dict(),
+            "rules": _shaping(policy),
+        }
+    )
+
+
+def _shaping(policy: PolicyDocument) -> dict[str, Any]:
+    """The rules that shape an answer."""
+    rules = policy.to_dict()
+    return {name: rules[name] for name in ("table", "floors") if name in rules}
 
 
 def memo_key(request_digest: str, domain_digest: str, fingerprint: str, plan: str) -> str:

@@ -133,7 +133,7 @@ class Planner:
                 raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
             return self._calibrated(named, sensitivity, budget, definition)
         best: Mechanism | None = None
-        for name in self._candidates():
+        for name in self._candidates(definition):
             try:
                 candidate = self._calibrated(name, sensitivity, budget, definition)
             except Unsupported:
@@ -144,11 +144,12 @@ class Planner:
             raise Unsupported(f"No mechanism satisfies {budget.definition!r} for this request.")
         return best
 
-    def _candidates(self) -> tuple[str, ...]:
+    def _candidates(self, definition: Definition) -> tuple[str, ...]:
         """Mechanisms that are weighed when a request names none: the policy's, or those that offer themselves."""
         if self.policy.allow.mechanisms is not None:
             return self.policy.allow.mechanisms
-        return tuple(name for name, family in registry.every("mechanisms").items() if family.is_default)
+        offered = (name for name, family in registry.every("mechanisms").items() if family.is_default)
+        return tuple(name for name in offered if name not in definition.by_name_only)
 
     def _calibrated(
         self, name: str, sensitivity: Sensitivity, budget: Budget, definition: Definition

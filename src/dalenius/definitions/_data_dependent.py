@@ -40,6 +40,7 @@ class DataDependent:
 
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     page: ClassVar[str] = PAGE
+    by_name_only: ClassVar[tuple[str, ...]] = ()
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget between the pairs that the promise is about."""

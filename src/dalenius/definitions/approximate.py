@@ -32,6 +32,7 @@ from dalenius.exact.loss import LossDistribution, of_statement
 __all__ = ["Approximate"]
 
 _MOST_WORK = 256
+_DOUBT = 1e-6
 
 
 class Approximate:
@@ -41,6 +42,7 @@ class Approximate:
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     page: ClassVar[str] = MASTER
+    by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)")
@@ -55,6 +57,22 @@ class Approximate:
         if _by_sums(profiles, budget.epsilon) <= budget.delta:
             return True
         return self.delta(profiles, budget.epsilon) <= budget.delta
+
+    def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
+        if (
+            len(profiles) != 1
+            or profiles[0].estimate is None
+            or budget.epsilon is None
+            or budget.delta is None
+        ):
+            return self.fits(profiles, budget)
+        if _by_sums(profiles, budget.epsilon) <= budget.delta:
+            return True
+        about, delta = profiles[0].estimate(budget.epsilon), float(budget.delta)
+        if about is None or abs(about - delta) <= _DOUBT * delta:
+            return self.fits(profiles, budget)
+        return about < delta
 
     def delta(self, profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
         """Smallest delta known to hold for the whole sequence at this epsilon; never too small."""
@@ -91,7 +109,7 @@ def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
             + conversions.pure_to_delta(sum((e for e, _ in stated), Fraction(0)), epsilon)
         )
     try:
-        pairs = [p.zero_concentrated() for p in profiles]
+        pairs = [p.stated_concentrated() for p in profiles]
     except Unsupported:
         return min(bounds)
     rho, failure = sum((r for r, _ in pairs), Fraction(0)), sum((d for _, d in pairs), Fraction(0))

@@ -6,13 +6,17 @@ Guarantee
 Requires
     Steps with a pure, approximate or zero-concentrated statement; pairs (epsilon_i, delta_i) of a sequence add.
 Evidence
-    Proved. A pure step has delta 0. From a curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for
-    every e < epsilon. From rho: P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho.
+    Proved. A pure step has delta 0. A step with a loss distribution has the probability of its large losses, exactly for one
+    moved cell or cells that move by one, and bounded over all smaller moves otherwise (`exact.additive.product_tail`). From a
+    curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for every e < epsilon. From rho:
+    P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho. The last two are taken 1 + exp(-epsilon) times,
+    for the losses below -epsilon.
 References
     Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber (2008); O'Keefe & Charest (2018) 6.1.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import ClassVar
 
@@ -22,11 +26,13 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_upper, plain
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.exact.additive import product_tail
 
 __all__ = ["Probabilistic"]
 
 _STEPS = 32
+_DOUBT = Fraction(1, 10**6)
 
 
 class Probabilistic:
@@ -36,6 +42,8 @@ class Probabilistic:
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     page: ClassVar[str] = MASTER
+    # Pure noise never fails and truncated noise sometimes does, for hardly less variance.
+    by_name_only: ClassVar[tuple[str, ...]] = ("truncated_laplace",)
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
@@ -46,6 +54,19 @@ class Probabilistic:
         if budget.epsilon is None or budget.delta is None:
             raise ParameterError("The definition 'probabilistic' needs epsilon and delta.", name="delta")
         return self.failure(profiles, budget.epsilon) <= budget.delta
+
+    def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
+        if len(profiles) != 1 or profiles[0].is_pure or budget.epsilon is None or budget.delta is None:
+            return self.fits(profiles, budget)
+        bounds = _stated(profiles[0], budget.epsilon)
+        try:
+            bounds.append(product_tail(profiles[0].shifts, budget.epsilon, is_estimated=True))
+        except TooLarge:
+            return self.fits(profiles, budget)
+        if any(abs(bound - budget.delta) <= _DOUBT * budget.delta for bound in bounds):
+            return self.fits(profiles, budget)
+        return min(bounds) < budget.delta
 
     def failure(self, profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
         """An upper bound of P(total loss > epsilon)."""
@@ -79,14 +100,30 @@ class Probabilistic:
 
 
 def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:
-    """P(loss > epsilon) of one step, from whichever statement gives the least."""
-    bounds = [Fraction(1)]
-    if profile.rho is not None and not profile.rho_delta and epsilon > profile.rho > 0:
-        bounds.append(exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho)))
+    """P(|loss| > epsilon) of one step, from whichever statement gives the least.
+
+    A loss below -epsilon is one above epsilon for the neighbour, and exp(-epsilon) times as likely at most.
+    """
+    both = 1 + exp_upper(-epsilon)
+    bounds = [Fraction(1), *_stated(profile, epsilon)]
+    with suppress(TooLarge):
+        return min(*bounds, product_tail(profile.shifts, epsilon))
     if profile.curve is not None or profile.epsilon is not None:
         for i in range(_STEPS):
             e = epsilon * i / _STEPS
-            bounds.append(profile.delta_at(e) / (1 - exp_upper(e - epsilon)))
+            bounds.append(both * profile.delta_at(e) / (1 - exp_upper(e - epsilon)))
     if len(bounds) == 1 and profile.rho is None:
         raise Unsupported("This step has no statement from which a probability of a large loss follows.")
     return min(bounds)
+
+
+def _stated(profile: PrivacyProfile, epsilon: Fraction) -> list[Fraction]:
+    """Bounds that follow from what a step states: from rho, and from the pair of a step whose moves are listed."""
+    bounds = []
+    if profile.rho is not None and not profile.rho_delta and epsilon > profile.rho > 0:
+        tail = exp_upper(-((epsilon - profile.rho) ** 2) / (4 * profile.rho))
+        bounds.append((1 + exp_upper(-epsilon)) * tail)
+    if profile.shifts and profile.epsilon is not None and profile.epsilon <= epsilon:
+        # No finite loss exceeds the stated epsilon; delta is the chance of an output that the neighbour cannot give.
+        bounds.append(profile.delta)
+    return bounds

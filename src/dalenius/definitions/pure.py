@@ -32,6 +32,7 @@ class Pure:
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     page: ClassVar[str] = MASTER
+    by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",)

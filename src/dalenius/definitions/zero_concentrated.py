@@ -34,6 +34,7 @@ class ZeroConcentrated:
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
     page: ClassVar[str] = MASTER
+    by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))
 

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from dalenius.engines._arrow import arrow_table
-from dalenius.errors import DocumentError
+from dalenius.errors import DocumentError, TooLarge
+
+# The database takes a second for each few thousand columns of text, and longer than that for more.
+_MOST_COLUMNS = 4096
+_LONGEST_HEADER = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +108,7 @@ def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
     headers = []
     for path in files:
         with _content(path) as raw:
-            # Only the header must be text; a bad byte in a later row is a value like any other.
-            first = raw.readline(1 << 20).decode("utf-8-sig").splitlines()[:1]
-            headers.append(next(csv.reader(first, delimiter=delimiter), []))
+            headers.append(_header(raw.readline(_LONGEST_HEADER + 1), delimiter))
     header = headers[0]
     if not header or len({name.lower() for name in header}) != len(header):
         raise DocumentError("A CSV file must begin with a header of distinct column names.")
@@ -118,6 +120,19 @@ def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
         " escape = '\"', nullstr = '', null_padding = true, ignore_errors = true, parallel = false,"
         f" columns = {{{columns}}})"
     )
+
+
+def _header(line: bytes, delimiter: str) -> list[str]:
+    """Names in the first line. Only it must be text; a bad byte in a later row is a value like any other."""
+    # A name needs a sign and a delimiter: what is too wide is refused before the line is taken apart.
+    if len(line) > _LONGEST_HEADER or line.count(delimiter.encode()) >= _MOST_COLUMNS:
+        raise TooLarge(
+            f"A CSV file may have at most {_MOST_COLUMNS:,} columns, and a header line of {_LONGEST_HEADER:,} bytes: write"
+            " the columns that are declared, or the data as Parquet.",
+            limit=_MOST_COLUMNS,
+        )
+    first = line.decode("utf-8-sig").splitlines()[:1]
+    return next(csv.reader(first, delimiter=delimiter), [])
 
 
 def _only_table(connection: Any) -> str:

@@ -6,23 +6,26 @@ the pure and the zero-concentrated statements.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import product as cartesian
+from math import comb, inf, prod
 
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile, Shift
+from dalenius.core.rationals import exp_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge
-from dalenius.exact import loss
+from dalenius.exact import loss, loss_estimate
 from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
+_MOST_SUMS = 1 << 15
 
 
 def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> WeightTable:
@@ -33,9 +36,11 @@ def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> We
 
 
 def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
-    """The listed moves, or the extreme one that the norms allow.
+    """The listed moves, or the most concentrated one that the norms allow.
 
-    The second is right for losses that grow convexly with the shift of a cell, from nothing at zero.
+    The second attains the largest sum of a cost that is convex in the shift of a cell and zero at zero, and of no other:
+    of two cells that could take from each other, the larger gains at least what the smaller loses. For costs of another
+    shape there is `worst_sum`.
     """
     if sensitivity.patterns is not None:
         return sensitivity.patterns
@@ -44,6 +49,54 @@ def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
         return ((),)
     whole, rest = divmod(-(-sensitivity.l1 // 1), largest)
     return ((largest,) * min(whole, sensitivity.l0) + ((rest,) if rest and whole < sensitivity.l0 else ()),)
+
+
+def worst_sum(
+    sensitivity: Sensitivity, cost: Callable[[int], Fraction], *, is_concave: bool = False
+) -> Fraction:
+    """The largest sum of cost(s) over the cells that one unit moves, or more; a cost never falls with s and is 0 at 0.
+
+    Where the moves are listed this is the largest sum over the list: every move is dominated by one of it, cell by cell.
+    Where only norms are known, a move is any s_1, …, s_j with j <= l0, s_i <= linf and s_1 + … + s_j <= l1, all whole.
+    - Concave costs: no sum exceeds that of the evenest move. Let k = min(l0, l1). If s_i > s_j + 1, taking one from s_i and
+      giving it to s_j does not lower the sum; adding to a cell does not lower it either. So the largest sum is reached
+      where all k cells hold floor(l1 / k) or one more, each cut at linf.
+    - Any other cost: the largest sum over all moves, by adding one cell at a time; where that is too much work, k times the
+      cost at linf, which no sum exceeds.
+    """
+    if sensitivity.patterns is not None:
+        sums = (sum((cost(s) for s in move), Fraction(0)) for move in sensitivity.patterns)
+        return max(sums, default=Fraction(0))
+    cells, total, largest = _room(sensitivity)
+    if not largest or not cells:
+        return Fraction(0)
+    if is_concave:
+        share, more = divmod(total, cells)
+        return (cells - more) * cost(min(share, largest)) + more * cost(min(share + 1, largest))
+    if not is_searched(sensitivity):
+        return cells * cost(largest)
+    return _largest_sum([cost(s) for s in range(largest + 1)], cells, total)
+
+
+def _room(sensitivity: Sensitivity) -> tuple[int, int, int]:
+    """How many cells a whole move can touch, by how much together, and each."""
+    total = -(-sensitivity.l1 // 1)
+    return min(sensitivity.l0, total), total, -(-sensitivity.linf // 1)
+
+
+def is_searched(sensitivity: Sensitivity) -> bool:
+    """Whether `worst_sum` looks at every move; then a cost may also fall with the shift."""
+    return sensitivity.patterns is not None or prod(_room(sensitivity)) <= _MOST_SUMS
+
+
+def _largest_sum(costs: Sequence[Fraction], cells: int, total: int) -> Fraction:
+    """The largest sum of `costs` at so many places that add up to no more than the total."""
+    best = [Fraction(0)] * (total + 1)
+    for _ in range(cells):
+        best = [
+            max(best[n - s] + costs[s] for s in range(min(len(costs) - 1, n) + 1)) for n in range(total + 1)
+        ]
+    return best[total]
 
 
 def nice(x: Fraction) -> Fraction:
@@ -74,6 +127,62 @@ def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDi
     if len(signed) > _MOST_MOVES:
         raise TooLarge("The moves are too many for an exact curve.")
     return tuple(_one_product(p) for p in signed)
+
+
+Tail = Callable[[tuple[Shift, ...], Fraction], Fraction]
+
+
+def product_tail(
+    products: tuple[tuple[Shift, ...], ...], epsilon: Fraction, *, is_estimated: bool = False
+) -> Fraction:
+    """P(|loss| > epsilon) of the worst move that one of the products dominates, or more; epsilon is not negative.
+
+    Let T be P(loss > epsilon) of a move. A loss below -epsilon is one above epsilon for the neighbour and exp(-epsilon) times as
+    likely at most, so the answer is at most (1 + exp(-epsilon)) T; it is T where no finite loss exceeds epsilon, because an
+    output that the neighbour cannot give has no counterpart.
+
+    Unlike delta(epsilon), T need not fall when a cell moves less. For log-concave noise the loss of a cell,
+    log p(x) - log p(x - s), is convex in s and 0 at 0: where it exceeds some e >= 0 at a shift, it does so at every larger
+    one. Raise one cell's shift to the extreme. Where the other cells lose more than epsilon by themselves, that cell may have
+    helped less before; elsewhere it helps only more now. So T is at most T with the cell at its extreme plus T without the
+    cell, and, cell by cell, at most the sum of T over all choices of cells at their extremes. One cell, or cells that can
+    only move by one, are at an extreme or not moved: the largest T counts.
+
+    With `is_estimated` the same in floats: for searching, never for a statement.
+    """
+    if not products:
+        raise TooLarge("The moves are not listed, so there is no exact curve.")
+    tail = loss_estimate.tail_of if is_estimated else _one_sided
+    return min(Fraction(1), max(_tail_within(product, epsilon, tail) for product in products))
+
+
+def _tail_within(product: tuple[Shift, ...], epsilon: Fraction, one_sided: Tail) -> Fraction:
+    if _largest_finite(product) <= epsilon:
+        return one_sided(product, epsilon)
+    choices = list(cartesian(*(range(s.times + 1) for s in product)))
+    if len(choices) > _MOST_MOVES:
+        raise TooLarge("The moves are too many for an exact curve.")
+    worst = total = Fraction(0)
+    for chosen in choices:
+        part = tuple(Shift(s.law, s.size, n) for s, n in zip(product, chosen, strict=True) if n)
+        tail = one_sided(part, epsilon)
+        worst = max(worst, tail)
+        total += tail * prod(comb(s.times, n) for s, n in zip(product, chosen, strict=True))
+    is_extreme = all(s.size == 1 for s in product) or sum(s.times for s in product) == 1
+    return (1 + exp_upper(-epsilon)) * (worst if is_extreme else total)
+
+
+def _one_sided(product: tuple[Shift, ...], epsilon: Fraction) -> Fraction:
+    return max(_one_product(p).tail(epsilon) for p in _signed(product))
+
+
+def _largest_finite(product: tuple[Shift, ...]) -> Fraction | float:
+    """A bound of every finite loss, infinite where there is none."""
+    total: Fraction | float = Fraction(0)
+    for s in product:
+        bound = s.law.largest_loss(s.size) if isinstance(s.law, loss.ExponentialLaw) else None
+        total += inf if bound is None else s.times * bound
+    return total
 
 
 def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
@@ -129,6 +238,7 @@ def assembled(
     rho: Fraction | None = None,
     rho_delta: Fraction = Fraction(0),
     cell_rho: Callable[[int], Fraction] | None = None,
+    sharpened: Callable[[], tuple[Fraction, Fraction]] | None = None,
 ) -> PrivacyProfile:
     """A profile from the statements a symmetric, log-concave law makes, with the best curve that is known.
 
@@ -156,6 +266,10 @@ def assembled(
             bounds.append(max(d.renyi(order) for d in product_losses(products)))
         return min(bounds)
 
+    def estimate(at: Fraction) -> float | None:
+        is_listed = 0 < len(products) <= _MOST_MOVES and loss.is_symmetric(law)
+        return loss_estimate.delta_of(products, at) if is_listed else None
+
     is_pure = epsilon is not None and not delta
     return PrivacyProfile(
         relation=relation,
@@ -163,7 +277,9 @@ def assembled(
         delta=delta,
         rho=rho,
         rho_delta=rho_delta,
+        sharpened=sharpened,
         curve=curve,
+        estimate=estimate,
         renyi_curve=renyi if is_pure and rho is not None and products else None,
         shifts=products,
         evidence=evidence,

@@ -7,6 +7,7 @@ losses add, and the chance that no cell gives its count away is a product.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from math import log
@@ -18,12 +19,13 @@ from dalenius.core.conversions import pure_to_rho
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile
+from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.rationals import exp_enclosure, round_up
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
-from dalenius.exact.loss import ExponentialLaw
+from dalenius.exact.approximate_concentrated import ROUNDING, rho_of
+from dalenius.exact.loss import ExponentialLaw, is_symmetric, of_shift
 
 MOST_LIMIT = 1 << 13
 
@@ -73,23 +75,29 @@ def profile(
     *,
     is_log_concave: bool,
 ) -> PrivacyProfile:
-    """The exact pair for the worst move; the exact curve too where larger moves are known to lose more."""
+    """The exact pair for the worst move; the exact curve too where larger moves are known to lose more.
+
+    The largest finite loss of a law exp(-rate x^2) is concave in the shift, so unlisted moves lose most when they are spread;
+    the chance to keep the count, P(noise <= limit - s), is log-concave in s for every log-concave law, so it falls most
+    when they are concentrated. A law of another shape takes the bounds that hold for any.
+    """
     if sensitivity.linf > MOST_LIMIT:
         raise TooLarge("A cell moves by more than noise on a finite range can hide.")
-    epsilon = rho = delta = Fraction(0)
-    for move in additive.moves(sensitivity):
-        loss = part = Fraction(0)
-        kept = Fraction(1)
-        for size in move:
-            # Without log-concavity a smaller move may lose more than a larger one.
-            sizes = (size,) if is_log_concave else range(1, size + 1)
-            worst = max(largest_finite_loss(law, s) for s in sizes)
-            loss, part = loss + worst, part + pure_to_rho(worst)
-            kept *= 1 - max(impossible(law, s) for s in sizes)
-        epsilon, rho, delta = max(epsilon, loss), max(rho, part), max(delta, 1 - kept)
-    delta = min(Fraction(1), round_up(delta, 10**40))
+
+    def largest(size: int) -> Fraction:
+        return _largest_up_to(cast(Hashable, law), size, is_log_concave)
+
+    epsilon = additive.worst_sum(sensitivity, largest, is_concave=is_log_concave)
+    rho = additive.worst_sum(sensitivity, lambda s: pure_to_rho(largest(s)))
+    delta = min(Fraction(1), round_up(_worst_failure(law, sensitivity, is_log_concave), 10**40))
     is_unit = sensitivity.patterns is not None and all(set(p) <= {1} for p in sensitivity.patterns)
-    if is_log_concave or (is_unit and getattr(law, "is_symmetric", False)):
+    has_curve = is_log_concave or (is_unit and bool(getattr(law, "is_symmetric", False)))
+    products = additive.shifts_of(law, sensitivity) if has_curve else ()
+
+    def sharpened() -> tuple[Fraction, Fraction]:
+        return _sharpened(law, sensitivity, delta, products, is_log_concave)
+
+    if has_curve:
         return additive.assembled(
             law,
             sensitivity,
@@ -98,11 +106,75 @@ def profile(
             delta=delta,
             rho=rho,
             rho_delta=delta,
+            sharpened=sharpened,
             evidence=evidence,
         )
     return PrivacyProfile(
-        relation=relation, epsilon=epsilon, delta=delta, rho=rho, rho_delta=delta, evidence=evidence
+        relation=relation,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        rho_delta=delta,
+        sharpened=sharpened,
+        evidence=evidence,
     )
+
+
+@lru_cache(maxsize=4096)
+def _largest_up_to(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
+    """The largest finite loss of all moves up to a size; a law of any shape may lose more at a smaller one."""
+    if not size:
+        return Fraction(0)
+    if is_log_concave:
+        return cast(Fraction, cast(ExponentialLaw, law).largest_loss(size))
+    return max(largest_finite_loss(cast(IntegerLaw, law), s) for s in range(1, size + 1))
+
+
+def _worst_failure(law: IntegerLaw, sensitivity: Sensitivity, is_log_concave: bool) -> Fraction:
+    """The largest probability of an output that a neighbour cannot give."""
+    if sensitivity.patterns is None and not is_log_concave:
+        cells = min(sensitivity.l0, -(-sensitivity.l1 // 1))
+        return 1 - (1 - impossible(law, -(-sensitivity.linf // 1))) ** cells
+    worst = Fraction(0)
+    for move in additive.moves(sensitivity):
+        kept = Fraction(1)
+        for size in move:
+            kept *= 1 - impossible(law, size)
+        worst = max(worst, 1 - kept)
+    return worst
+
+
+def _sharpened(
+    law: IntegerLaw,
+    sensitivity: Sensitivity,
+    delta: Fraction,
+    products: tuple[tuple[Shift, ...], ...],
+    is_log_concave: bool,
+) -> tuple[Fraction, Fraction]:
+    """rho at delta by the loss distribution of all moved cells together, or cell by cell, whichever is smaller."""
+    pairs = []
+    if products:
+        with suppress(TooLarge):
+            found = [rho_of(one, delta) for one in additive.product_losses(products)]
+            pairs.append((max(rho for rho, _ in found), max(used for _, used in found)))
+    if delta < 1 and additive.is_searched(sensitivity):
+        rho = additive.worst_sum(sensitivity, lambda s: _cell_rho(cast(Hashable, law), s, is_log_concave))
+        cells = min(sensitivity.l0, -(-sensitivity.l1 // 1))
+        pairs.append((rho, delta + cells * ROUNDING))
+    if not pairs:
+        raise TooLarge("This noise has no loss distribution that is listed.")
+    return min(pairs)
+
+
+@lru_cache(maxsize=1024)
+def _cell_rho(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
+    """rho of one cell that moves by at most `size`, outside the outputs that give its count away."""
+    noise = cast(IntegerLaw, law)
+    # A smaller shift of log-concave noise is a post-processing of a larger one; the events of failure are nested.
+    sizes = range(size, size + 1) if is_log_concave else range(1, size + 1)
+    signs = (1,) if is_symmetric(noise) else (1, -1)
+    found = [rho_of(of_shift(noise, sign * s), impossible(noise, s))[0] for s in sizes for sign in signs if s]
+    return max(found, default=Fraction(0))
 
 
 class SquaredExponential(ABC):

@@ -11,6 +11,7 @@ from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import exp_enclosure
 from dalenius.errors import TooLarge
 from dalenius.exact.loss import BITS, LossDistribution
+from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import CHUNK
 from dalenius.exact.wide_sampling import TwoSidedGeometric
 
@@ -74,6 +75,26 @@ def coarse_loss(sigma_squared: Fraction, size: int) -> LossDistribution:
     bounded = tuple(-(-m * scale // total) for m in masses)
     # masses[j] lies at x = (j - count) width, so its loss is offset - (j - count), largest for the smallest x.
     return LossDistribution(unit, offset - count + 1, bounded[::-1], min(-(-beyond * scale // total), scale))
+
+
+def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
+    """`coarse_loss` in floats."""
+    sigma = isqrt(int(sigma_squared)) + 1
+    width = max(2 * _REACH * sigma // _RANGES, 1)
+    count = _REACH * sigma // width + 1
+    unit = size * width / sigma_squared
+    offset = -(-size * size // (2 * sigma_squared * unit))
+    s2 = float(sigma_squared)
+    sides = []
+    for shift in (0, 1):
+        x = shift + width * np.arange(count, dtype=np.float64)
+        rate = (2 * x + 1) / (2 * s2)
+        sums = np.minimum(np.expm1(-rate * width) / np.expm1(-rate), width)
+        sides.append(np.exp(-x * x / (2 * s2)) * sums)
+    start = count * width
+    beyond = 2 * np.exp(-(float(start) ** 2) / (2 * s2)) * (2 + int(2 * sigma_squared) // (2 * start + 1))
+    masses = np.concatenate([sides[1][::-1], sides[0]])[::-1] / np.sqrt(2 * np.pi * s2)
+    return LossEstimate(unit, offset - count + 1, masses, float(beyond / np.sqrt(2 * np.pi * s2)))
 
 
 def _range_masses(sigma_squared: Fraction, width: int, count: int) -> Iterator[tuple[int, int]]:

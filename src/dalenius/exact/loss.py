@@ -65,6 +65,11 @@ class LossDistribution:
                 keep = keep * ratio >> BITS
         return min(Fraction(1), Fraction(total, 1 << (2 * BITS)))
 
+    def tail(self, epsilon: Fraction) -> Fraction:
+        """P(loss > epsilon), rounded up."""
+        start = max(epsilon // self.unit + 1 - self.first, 0)
+        return min(Fraction(1), Fraction(self.infinite + sum(self.masses[start:]), 1 << BITS))
+
     def renyi(self, order: Fraction) -> Fraction:
         """Renyi divergence of an order above 1, rounded up: log E exp((order - 1) loss) / (order - 1)."""
         if self.infinite:
@@ -125,13 +130,16 @@ def _collected(unit: Fraction, keys: Sequence[int], masses: Sequence[int], infin
     return LossDistribution(unit, first, tuple(atoms.get(k, 0) for k in range(first, last + 1)), infinite)
 
 
+def common_unit(left: Fraction, right: Fraction) -> Fraction:
+    """The largest unit of which both are multiples."""
+    crossed = gcd(left.numerator * right.denominator, right.numerator * left.denominator)
+    return Fraction(crossed, left.denominator * right.denominator)
+
+
 def _aligned(left: LossDistribution, right: LossDistribution) -> tuple[LossDistribution, LossDistribution]:
     if left.unit == right.unit:
         return left, right
-    common = Fraction(
-        gcd(left.unit.numerator * right.unit.denominator, right.unit.numerator * left.unit.denominator),
-        left.unit.denominator * right.unit.denominator,
-    )
+    common = common_unit(left.unit, right.unit)
     widest = max(len(left.masses) * left.unit, len(right.masses) * right.unit)
     unit = max(common, widest / MOST_ATOMS)
     return left._on(unit), right._on(unit)
@@ -175,6 +183,10 @@ def _of_shift(held: Hashable, size: int) -> LossDistribution:
         coarse = law.coarse_loss(size)
         if coarse is not None:
             return coarse
+    low, high = law.support
+    if low is not None and high is not None and high - low >= 4 * MOST_ATOMS:
+        # Known before a single weight is listed.
+        raise TooLarge("The law is too wide for an exact loss distribution.")
     table = law.weights(BITS + 32)
     if len(table.lower) > 4 * MOST_ATOMS:
         raise TooLarge("The law is too wide for an exact loss distribution.")

@@ -5,19 +5,22 @@ follow it, shifted. Whatever a table was made of, its privacy is computed from t
 The text format is that of the R packages ptable and cellKey: columns i, j, p, v, p_int_lb, p_int_ub, type.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
 from dalenius.core.law import IntArray, IntegerLaw, Kernel
 from dalenius.core.rationals import exp_lower, log_upper
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import DocumentError, NotAllowed, Unsupported
+from dalenius.errors import DocumentError, NotAllowed, TooLarge, Unsupported
+from dalenius.exact.approximate_concentrated import ROUNDING, Pair, concentrated
 
 SCALE = 1 << 62
+_MOST_PAIRS = 512
 _TOLERANCE = Fraction(1, 10**4)
 COLUMNS = ("i", "j", "p", "v", "p_int_lb", "p_int_ub", "type")
 
@@ -178,6 +181,38 @@ def table_delta(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction) -> 
             kept *= 1 - hockey_stick(kernel, size, epsilon * size / sum(pattern))
         worst = max(worst, 1 - kept)
     return worst
+
+
+@lru_cache(maxsize=1024)
+def cell_rho(kernel: Kernel, size: int, delta: Fraction) -> Fraction:
+    """rho at delta of one cell that moves by at most `size`, over all pairs of rows; for both orders of each pair."""
+    pairs = {_pair_of(_row(kernel, a), _row(kernel, b)) for a, b in _pairs(kernel, size)}
+    if len(pairs) > _MOST_PAIRS:
+        raise TooLarge("The table has too many different pairs of rows for an exact price.")
+    found = (concentrated(Pair.of_rows(dict(p), dict(q), kernel.scale), delta)[0] for p, q in pairs)
+    return max(found, default=Fraction(0))
+
+
+def _pair_of(p: Mapping[int, int], q: Mapping[int, int]) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """A pair of rows up to a common shift, which changes no loss: many rows of an additive table are one pair."""
+    start = min(p)
+    return tuple(tuple((b - start, w) for b, w in row.items()) for row in (p, q))
+
+
+def table_rho(
+    kernel: Kernel, sensitivity: Sensitivity, cell_delta: Callable[[int, tuple[int, ...]], Fraction]
+) -> tuple[Fraction, Fraction]:
+    """(rho, delta) of the whole table: rhos of the moved cells add, and none of them fails.
+
+    `cell_delta` says how much may be cut of a cell that moves by so much within a pattern.
+    """
+    rho = delta = Fraction(0)
+    for pattern in sensitivity.patterns or ():
+        shares = [(size, cell_delta(size, pattern)) for size in pattern]
+        kept = prod((1 - share - ROUNDING for _, share in shares), start=Fraction(1))
+        rho = max(rho, sum((cell_rho(kernel, size, share) for size, share in shares), Fraction(0)))
+        delta = max(delta, 1 - kept)
+    return rho, delta
 
 
 def judge(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction, delta: Fraction) -> Fraction:

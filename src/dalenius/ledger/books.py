@@ -2,7 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +14,7 @@ from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.account import Account
 from dalenius.ledger.anchor import Anchor
-from dalenius.ledger.charge import Registration, StoredRelease
+from dalenius.ledger.charge import MASTER, Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.odometer import Reading, read_odometer
@@ -22,6 +24,12 @@ from dalenius.ledger.store import Lost, Store, read_head
 from dalenius.ledger.verify import VerifyReport, verify_store
 
 T = TypeVar("T")
+_MOST_LISTED = 5000
+
+
+def _is_listed(account: Account) -> bool:
+    """Whether every charge is pure, and there are not too many to read them all."""
+    return account.pure is not None and 0 < account.entries <= _MOST_LISTED
 
 
 class Books:
@@ -104,6 +112,12 @@ class Books:
         """Whether a release is stored under a memo key, whatever its status."""
         return bool(self._ask(schema.DOCUMENTS + " WHERE r.key = ?", (key,)))
 
+    def answered_plans(self, dataset: str, version: str, definition: str) -> list[tuple[str, str, str]]:
+        """(entry, key, plan digest) of every stored release of a version under a definition, the oldest first."""
+        sql = f"{schema.PLANS} WHERE c.dataset = ? AND c.version = ? AND c.definition = ? ORDER BY c.seq"
+        rows = self._ask(sql, (dataset, version, definition))
+        return [(str(entry), str(key), str(digest)) for entry, key, digest in rows]
+
     def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
         """Stored releases in the order in which they were charged."""
         clauses, values = ["1 = 1"], []
@@ -119,8 +133,16 @@ class Books:
         return make_statement(self.entries(population), self.account(population), analyst)
 
     def odometer(self, population: str, delta: object = "1e-6") -> Reading:
-        """The tightest valid (epsilon, delta) of everything charged to the master account so far, and its meaning."""
-        return read_odometer(self.account(population), rational(delta, "delta"))
+        """What was charged to the master account so far, as a fixed plan and as a running bound, and its meaning."""
+        account = self.account(population)
+        pure = self._pure_charges(population) if _is_listed(account) else None
+        return read_odometer(account, rational(delta, "delta"), pure=pure)
+
+    def _pure_charges(self, population: str) -> Mapping[Fraction, int]:
+        """How many charges of each epsilon the master page holds."""
+        rows = self._ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
+        bodies = (Entry.read(row[4]).body for row in rows)
+        return Counter(Fraction(b["cost"]["epsilon"]) for b in bodies if b["page"] == MASTER)
 
     def export(self, form: str = "json", population: str | None = None) -> str:
         """Every line as `json`, `jsonl` or `csv`."""

@@ -1,17 +1,24 @@
-"""The odometer: the tightest valid (epsilon, delta) so far, and what it means in words.
+"""The odometer: what has been spent, as two named figures, and what they mean in words. Never the limit in their place.
 
-Three bounds are valid at the same time, however requests were chosen from earlier answers:
+fixed plan   of what was charged, valid if it was fixed before the first answer what would be asked: the smallest of the
+             sum of epsilons (delta 0, while every charge is pure), the conversion of the rho spent, and the exact loss
+             distribution of the pure charges
+running      valid whenever one looks, however requests were chosen from earlier answers: the sum of epsilons, or the
+             bound below
 
-pure      the sum of epsilons, if every charge was pure; delta is 0
-promise   the conversion of the account's whole limit: it holds now and for everything that is still to come
-running   a bound that holds at every moment at once (Ville's inequality on a supermartingale, then a union bound over
-          a grid of budgets rho_j that is fixed here): epsilon_j = rho_j + 2 sqrt(rho_j log(1/delta_j)),
-          delta_j = delta / (j (j + 1)), for the least j whose rho_j is not exceeded
+Running bound. Along any sequence of zero-concentrated steps chosen from the past, with rho spent so far and loss L,
+exp(k (L - rho) - k^2 rho) is a supermartingale for each k > 0. Mixed over k with a half-normal density of precision g,
+with x = L - rho, v = x / (2 sqrt(rho + g)) and erf(v) >= 1 - exp(-v^2), it is at least
+sqrt(g / (rho + g)) (2 exp(v^2) - 1). By Ville's inequality it ever reaches 1/delta with probability at most delta, so L
+never exceeds rho + 2 sqrt((rho + g) log((1 + sqrt((rho + g) / g) / delta) / 2)) but with that probability. A few
+precisions, each with its share of delta, serve small and large budgets alike; they are fixed here.
 
-The sharper conversion of rho is not a tail bound and is used only for the promise, whose limit is fixed.
-References: Canonne, Kamath & Steinke (2020); Whitehouse, Ramdas, Rogers & Wu (2023).
+The sharper conversion of rho is not a tail bound, so it serves the fixed plan only. A failure probability that was charged
+depends on earlier answers, so the running figure counts every failure that was granted.
+References: Canonne, Kamath & Steinke (2020); Kairouz, Oh & Viswanath (2017); Whitehouse, Ramdas, Rogers & Wu (2023).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -19,14 +26,30 @@ from typing import Any
 
 from dalenius.core.conversions import rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
-from dalenius.core.rationals import exp_lower, exp_upper, float_upper, log_upper, plain, round_up, sqrt_upper
-from dalenius.errors import ParameterError
+from dalenius.core.rationals import (
+    exp_lower,
+    exp_upper,
+    float_upper,
+    log_upper,
+    plain,
+    round_up,
+    sqrt_upper,
+)
+from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.loss import LossDistribution
 from dalenius.ledger.account import Account
 from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
+from dalenius.ledger.composition import epsilon_at, optimum
 
-_FIRST = Fraction(1, 1000)
-_RATIO = Fraction(3, 2)
 _GRID = 10**6
+# Precisions of the half-normal densities, and the share of delta that each is given.
+_MIXTURE = (
+    (Fraction(1, 10**4), Fraction(1, 4)),
+    (Fraction(1, 100), Fraction(1, 2)),
+    (Fraction(1), Fraction(1, 4)),
+)
+_MOST_SIZES = 64
+_NEAR = Fraction(99, 100)
 
 
 def running_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
@@ -35,11 +58,12 @@ def running_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         raise ParameterError(f"delta must lie strictly between 0 and 1; received {plain(delta)}.")
     if rho == 0:
         return Fraction(0)
-    place, budget = 1, _FIRST
-    while budget < rho:
-        place, budget = place + 1, budget * _RATIO
-    share = delta / (place * (place + 1))
-    return round_up(budget + 2 * sqrt_upper(budget * log_upper(1 / share)), _GRID)
+
+    def one(precision: Fraction, share: Fraction) -> Fraction:
+        reached = sqrt_upper((rho + precision) / precision) / (delta * share)
+        return rho + 2 * sqrt_upper((rho + precision) * log_upper((1 + reached) / 2))
+
+    return round_up(min(one(precision, share) for precision, share in _MIXTURE), _GRID)
 
 
 def power_of_test(epsilon: Fraction, delta: Fraction, level: Fraction) -> Fraction:
@@ -61,6 +85,11 @@ def power_under_rho(rho: Fraction, delta: Fraction, level: Fraction) -> Fraction
     return min(power_of_test(e, min(Fraction(1), delta + rho_to_delta(rho, e)), level) for e in tried)
 
 
+def power_under_loss(loss: LossDistribution, most: Fraction, level: Fraction) -> Fraction:
+    """The same under a loss distribution, by the statements that it makes up to the epsilon `most`."""
+    return min(power_of_test(e, loss.delta(e), level) for e in (most * i / 64 for i in range(65)))
+
+
 def _shown(amount: Fraction, digits: int = 4) -> str:
     """A few significant digits, rounded up: words promise no more than numbers do."""
     rounded = Context(prec=digits, rounding=ROUND_CEILING).divide(
@@ -74,23 +103,48 @@ def _counted(charges: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What the odometer shows of the master page, and how many charges on the other page it says nothing about."""
+class Figure:
+    """One statement of what was spent: (epsilon, delta), and on what it rests."""
 
     epsilon: Fraction
     delta: Fraction
     basis: str
-    bounds: dict[str, Fraction]
-    relation: Relation
-    power: Fraction
-    level: Fraction
-    charges: int = 0
-    not_covered: int = 0
 
     @property
     def odds(self) -> float:
         """Largest factor between the likelihoods of neighbouring data sets, rounded up."""
         return float_upper(exp_upper(self.epsilon))
+
+    @property
+    def words(self) -> str:
+        """As a pair."""
+        return f"({_shown(self.epsilon)}, {_shown(self.delta, 2)})-differentially private"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For documents."""
+        return {
+            "epsilon": plain(self.epsilon),
+            "delta": plain(self.delta),
+            "basis": self.basis,
+            "likelihood_ratio": self.odds,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the odometer shows of the master page, and how many charges on the other page it says nothing about.
+
+    `bounds` holds every epsilon that was compared. `power` is that of the best test at `level` under the fixed plan.
+    """
+
+    fixed: Figure
+    running: Figure
+    bounds: Mapping[str, Fraction]
+    relation: Relation
+    power: Fraction
+    level: Fraction
+    charges: int = 0
+    not_covered: int = 0
 
     def sentences(self) -> tuple[str, ...]:
         """The reading in words."""
@@ -99,61 +153,83 @@ class Reading:
             if self.relation is Relation.ADD_REMOVE
             else "which of two records a person has"
         )
-        failure = f", but for a probability of {_shown(self.delta, 2)}" if self.delta else ""
         others = f"the {DATA_DEPENDENT} page ({_counted(self.not_covered)})"
         if self.not_covered and not self.charges:
             return (f"Nothing was charged to the master account, and no statement covers {others}.",)
         scope = f"what was charged to the master account ({_counted(self.charges)})"
         # Each sentence may be quoted alone, so each says what it leaves out.
         besides = f"; {others} is not covered" if self.not_covered else ""
+        fixed, running = self.fixed, self.running
+        failure = f", but for a probability of {_shown(running.delta, 2)}" if running.delta else ""
         return (
-            f"Together {scope} is ({_shown(self.epsilon)}, {_shown(self.delta, 2)})-differentially private"
-            f"{besides or '; nothing was charged to another page'}.",
-            f"Likelihood ratio: {scope} is at most {_shown(exp_upper(self.epsilon))} times as likely "
-            f"under one answer to the question {pair} as under the other{failure}{besides}.",
+            f"Together {scope} is {fixed.words} as a fixed plan, that is if what would be asked was decided before the first "
+            f"answer{besides or '; nothing was charged to another page'}.",
+            f"Running bound: {scope} is {running.words} whenever one looks, however requests followed from earlier answers"
+            f"{besides}.",
+            f"Likelihood ratio: {scope} is at most {_shown(exp_upper(running.epsilon))} times as likely "
+            f"under one answer to the question {pair} as under the other{failure}, by the running bound{besides}.",
             f"Best test: an intruder who knows everything else and accepts {float(self.level):.0%} false alarms "
-            f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases{besides}.",
+            f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases, as a fixed plan"
+            f"{besides}.",
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
         return {
-            "epsilon": plain(self.epsilon),
-            "delta": plain(self.delta),
-            "basis": self.basis,
+            "fixed_plan": self.fixed.to_dict()
+            | {"level": plain(self.level), "power": float_upper(self.power)},
+            "running": self.running.to_dict(),
             "bounds": {name: plain(value) for name, value in self.bounds.items()},
-            "likelihood_ratio": self.odds,
-            "level": plain(self.level),
-            "power": float_upper(self.power),
             "covers": {"page": MASTER, "charges": self.charges},
             "not_covered": {DATA_DEPENDENT: self.not_covered},
             "words": list(self.sentences()),
         }
 
 
-def read_odometer(
-    account: Account, delta: Fraction = Fraction(1, 10**6), level: Fraction = Fraction(1, 20)
-) -> Reading:
-    """The tightest valid statement about the master account; `delta` comes on top of the account's own failures.
+def _loss_of(pure: Mapping[Fraction, int] | None) -> LossDistribution | None:
+    """The exact worst loss of pure charges fixed in advance; None where there are too many sizes of them."""
+    if not pure or len(pure) > _MOST_SIZES:
+        return None
+    try:
+        return optimum((epsilon, Fraction(0), times) for epsilon, times in sorted(pure.items()))
+    except TooLarge:
+        return None
 
-    All failures that were granted count, not only those charged so far: what is charged depends on earlier answers.
+
+def read_odometer(
+    account: Account,
+    delta: Fraction = Fraction(1, 10**6),
+    level: Fraction = Fraction(1, 20),
+    pure: Mapping[Fraction, int] | None = None,
+) -> Reading:
+    """What was charged to the master account; `delta` comes on top of the account's own failures.
+
+    `pure` counts the pure charges by their epsilon, if every charge is pure and somebody listed them.
     """
-    failure = account.limit.delta
+    spent, sum_of_epsilons = account.spent, account.pure
+    loss = None if sum_of_epsilons is None else _loss_of(pure)
     bounds = {
-        "running": running_epsilon(account.spent.rho, delta),
-        "promise": rho_to_epsilon(account.limit.rho, delta) if account.limit.rho else Fraction(0),
+        "running": running_epsilon(spent.rho, delta),
+        "rho": rho_to_epsilon(spent.rho, delta) if spent.rho else Fraction(0),
     }
-    if account.pure is not None:
-        bounds["pure"] = account.pure
-    basis = min(bounds, key=lambda name: (bounds[name], name))
-    whole = Fraction(0) if basis == "pure" else delta + failure
-    power = power_of_test(bounds[basis], whole, level)
-    if account.limit.rho:
-        power = min(power, power_under_rho(account.limit.rho, failure, level))
+    power = power_under_rho(spent.rho, spent.delta, level)
+    if sum_of_epsilons is not None:
+        bounds["pure"] = sum_of_epsilons
+        power = min(power, power_of_test(sum_of_epsilons, Fraction(0), level))
+        if loss is not None:
+            bounds["loss"] = epsilon_at(loss, delta)
+            power = min(power, power_under_loss(loss, sum_of_epsilons, level))
+
+    def figure(names: tuple[str, ...], failure: Fraction) -> Figure:
+        # A statement without failures is the better one, unless another epsilon is smaller by more than a hundredth.
+        best = min((n for n in names if n in bounds), key=lambda n: bounds[n] * (_NEAR if n == "pure" else 1))
+        return Figure(
+            epsilon=bounds[best], delta=Fraction(0) if best == "pure" else delta + failure, basis=best
+        )
+
     return Reading(
-        epsilon=bounds[basis],
-        delta=whole,
-        basis=basis,
+        fixed=figure(("pure", "loss", "rho"), spent.delta),
+        running=figure(("pure", "running"), account.limit.delta),
         bounds=bounds,
         relation=account.relation,
         power=power,

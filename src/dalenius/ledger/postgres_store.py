@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dalenius.errors import LedgerMismatch
+from dalenius.errors import LedgerMismatch, MissingExtra
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
@@ -27,10 +27,8 @@ class PostgresStore:
     def __init__(self, location: str, isolation: str = "read committed", *, may_write: bool = True) -> None:
         try:
             import psycopg
-        except ImportError as error:
-            raise LedgerMismatch(
-                "A PostgreSQL ledger needs the extra 'postgres': install dalenius[postgres]."
-            ) from error
+        except ImportError:
+            raise MissingExtra("postgres", "psycopg") from None
         self._location = location
         self._isolation = isolation
         self._may_write = may_write

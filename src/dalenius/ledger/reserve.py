@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from dalenius.core.budget import UNIT
 from dalenius.core.randomness import SystemRandomness
 from dalenius.errors import (
     ApprovalRequired,
@@ -160,23 +162,33 @@ class Reserve:
                 account=str(terms.relation),
                 charge=str(charge.relation),
             )
-        units = charge.units
-        if terms.approval_above is not None and units.rho > terms.approval_above and not self._is_approved:
+        # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others, and nobody is
+        # asked to approve what the asker cannot pay.
+        own = [key for key in self.purses if key.kind == ANALYST]
+        for key in own:
+            self._check_purse(draft, key)
+        needs_approval = terms.approval_above is not None and charge.units.rho > terms.approval_above
+        if needs_approval and not self._is_approved:
             raise ApprovalRequired(
                 "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
             )
-        # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others.
-        for key in sorted(self.purses, key=lambda k: k.kind != ANALYST):
-            purse = state.purse(key)
-            if key.kind == WAVE and terms.is_scheduled and not purse.is_limited:
-                raise BudgetExhausted(
-                    f"Version {charge.version!r} is not in the schedule declared for this population.",
-                    version=charge.version,
-                )
-            if not purse.pays(units):
-                raise _refusal(purse, charge)
-            if not purse.is_limited and any(state.purse(other).is_limited for other in _elsewhere(key)):
-                raise _unlimited_here(key, charge)
+        for key in self.purses:
+            if key not in own:
+                self._check_purse(draft, key)
+
+    def _check_purse(self, draft: Draft, key: PurseKey) -> None:
+        """Whether one purse pays, and is not silent on this page where it speaks on another."""
+        charge, state = self.charge, draft.state
+        purse = state.purse(key)
+        if key.kind == WAVE and state.terms[charge.population].is_scheduled and not purse.is_limited:
+            raise BudgetExhausted(
+                f"Version {charge.version!r} is not in the schedule declared for this population.",
+                version=charge.version,
+            )
+        if not purse.pays(charge.units):
+            raise _refusal(purse, charge)
+        if not purse.is_limited and any(state.purse(other).is_limited for other in _elsewhere(key)):
+            raise _unlimited_here(key, charge)
 
     @property
     def _is_approved(self) -> bool:
@@ -205,10 +217,8 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
     """Says what was asked and which rule refused; the remainder is shown to its owner only."""
     cost = charge.cost.to_dict()
     if purse.key.kind == ANALYST:
-        return QuotaExhausted(
-            f"The quota of {charge.analyst!r} cannot pay this request.", cost=cost, quota=purse.to_dict()
-        )
-    asked = f"rho {float(charge.cost.rho):.6g}, delta {float(charge.cost.delta):.3g}"
+        return QuotaExhausted(_own_quota(purse, charge), cost=cost, quota=purse.to_dict())
+    asked = _amounts(charge.cost.rho, charge.cost.delta)
     reason = {
         TOTAL: f"The account of population {charge.population!r} cannot pay {asked}.",
         OTHERS: f"What is left for {charge.population!r} is kept back for official tables; asked: {asked}.",
@@ -216,3 +226,20 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
         WAVE: f"The part of the schedule for version {purse.key.name!r} cannot pay {asked}.",
     }[purse.key.kind]
     return BudgetExhausted(reason, cost=cost, purse=purse.key.kind)
+
+
+def _own_quota(purse: Purse, charge: Charge) -> str:
+    """The owner of a quota reads what is left of it, and whether it lacks delta altogether."""
+    said = f"The quota of {charge.analyst!r} cannot pay this request."
+    if not purse.is_limited:
+        return said
+    rho, delta = purse.limit_rho - purse.spent_rho, purse.limit_delta - purse.spent_delta
+    asked = _amounts(charge.cost.rho, charge.cost.delta)
+    said += f" Left: {_amounts(rho * UNIT, delta * UNIT)}; asked: {asked}."
+    if charge.units.delta and not purse.limit_delta:
+        said += " The quota was set without delta, which this definition needs."
+    return said
+
+
+def _amounts(rho: Fraction, delta: Fraction) -> str:
+    return f"rho {float(rho):.6g}, delta {float(delta):.3g}"

@@ -139,5 +139,16 @@ def tidy_list(values: FloatArray) -> list[object]:
 
 
 def header(space: CellSpace) -> tuple[str, ...]:
-    """Column names of `rows`."""
-    return (*(axis.name for axis in space.axes), *COLUMNS)
+    """Column names of `rows`, each once: an axis that is called like a column of numbers is told apart.
+
+    >>> from dalenius.core.domain import Axis
+    >>> header(CellSpace((Axis(variable="status", labels=("a",)), Axis(variable="age", labels=("b",)))))
+    ('status_category', 'age', 'value', 'std_error', 'lower', 'upper', 'status')
+    """
+    names: list[str] = list(COLUMNS)
+    for axis in space.axes:
+        name = axis.name
+        while name in names:
+            name += "_category"
+        names.append(name)
+    return (*names[len(COLUMNS) :], *COLUMNS)

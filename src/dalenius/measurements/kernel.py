@@ -26,6 +26,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, Unsupported
+from dalenius.exact.perturbation import table_rho
 from dalenius.statistics.count import Count
 
 __all__ = ["KernelTable"]
@@ -62,8 +63,16 @@ class KernelTable:
         """The worst pattern of change: epsilons add; deltas compose as events that one cell gives the count away."""
         sensitivity = Count(self.query).sensitivity(neighbours)
         epsilon, delta = worst_pattern(self.kernel, sensitivity, self.epsilon)
+
+        def cell_delta(size: int, _: tuple[int, ...]) -> Fraction:
+            return largest_delta(self.kernel, size, self.epsilon)
+
         return PrivacyProfile(
-            relation=neighbours.relation, epsilon=epsilon, delta=delta, evidence=self.evidence
+            relation=neighbours.relation,
+            epsilon=epsilon,
+            delta=delta,
+            sharpened=lambda: table_rho(self.kernel, sensitivity, cell_delta),
+            evidence=self.evidence,
         )
 
     def draw(self, rng: RandomSource) -> list[int]:
@@ -101,10 +110,14 @@ def worst_pattern(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction) -
         pure, keep = Fraction(0), Fraction(1)
         for size in pattern:
             pure += epsilon * size
-            # A cell may also move by less than the extreme, which can lose more where the table is not monotone.
-            keep *= 1 - max(kernel_delta(kernel, s, epsilon * size) for s in range(1, size + 1))
+            keep *= 1 - largest_delta(kernel, size, epsilon)
         worst = (max(worst[0], pure), max(worst[1], 1 - keep))
     return worst
+
+
+def largest_delta(kernel: Kernel, size: int, epsilon: Fraction) -> Fraction:
+    """delta of one cell at epsilon * size; a smaller move than the extreme can lose more where a table is not monotone."""
+    return max(kernel_delta(kernel, s, epsilon * size) for s in range(1, size + 1))
 
 
 def kernel_delta(kernel: Kernel, size: int, epsilon: Fraction) -> Fraction:

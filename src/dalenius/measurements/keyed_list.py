@@ -91,6 +91,7 @@ class KeyedList:
             delta=exact.delta,
             rho=exact.rho,
             rho_delta=exact.rho_delta,
+            sharpened=exact.sharpened,
             curve=exact.curve,
             shifts=exact.shifts,
             evidence=self.evidence,

@@ -2,7 +2,8 @@
 
 Guarantee
     (epsilon, delta) with delta computed from the integers of the table: the hockey-stick divergence of every pair of rows that
-    a move can swap, smaller moves included, in both directions; several moved cells share epsilon and compose.
+    a move can swap, smaller moves included, in both directions; several moved cells share epsilon and compose. The account is
+    charged the rho that the rows themselves have outside an event of probability delta, not the one that (epsilon, delta) implies.
 Requires
     A row for each count from 0; counts beyond the last row follow it, shifted. A table whose delta exceeds the stated one is
     refused, with the pair of counts that it gives away.
@@ -71,8 +72,13 @@ class PerturbationTable:
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The exact delta at the chosen epsilon, and at every other."""
         sensitivity = Count(self.query).sensitivity(neighbours)
+
+        def cell_delta(size: int, pattern: tuple[int, ...]) -> Fraction:
+            return perturbation.hockey_stick(self.kernel, size, self.epsilon * size / sum(pattern))
+
         return PrivacyProfile(
             relation=neighbours.relation,
+            sharpened=lambda: perturbation.table_rho(self.kernel, sensitivity, cell_delta),
             epsilon=self.epsilon,
             delta=perturbation.table_delta(self.kernel, sensitivity, self.epsilon),
             curve=lambda at: perturbation.table_delta(self.kernel, sensitivity, at),

@@ -31,6 +31,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive, gaussian
 from dalenius.exact.loss import LossDistribution
+from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import ExactSampler
 
 __all__ = ["DiscreteGaussian"]
@@ -128,6 +129,10 @@ class DiscreteGaussian:
         """Bounded by ranges where the law is too wide to be listed."""
         return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self._is_wide else None
 
+    def coarse_estimate(self, size: int) -> LossEstimate | None:
+        """`coarse_loss` in floats, for searching."""
+        return gaussian.coarse_estimate(self.sigma_squared, abs(size)) if self._is_wide else None
+
     def exact_sampler(self) -> ExactSampler | None:
         """By rejection where a table would be long."""
         return gaussian.RejectionSampler(self.sigma_squared) if self._is_wide else None
@@ -160,22 +165,30 @@ class DiscreteGaussian:
             return (2 * budget.rho / sensitivity.l2_squared,)
         if budget.epsilon is None or budget.delta is None:
             return ()
-        mu_squared = Fraction(_mu(float(budget.epsilon), float(budget.delta)) ** 2) / sensitivity.l2_squared
+        reached = _tail if budget.definition == "probabilistic" else _hockey_stick
+        mu = _mu(reached, float(budget.epsilon), float(budget.delta))
+        mu_squared = Fraction(mu**2) / sensitivity.l2_squared
         ladder = [Fraction(10000 + step, 10000) for step in (-200, -20, -2, 0, 2, 20)]
         return [1 / additive.nice(1 / (mu_squared * f)) for f in ladder]
 
 
-def _mu(epsilon: float, delta: float) -> float:
-    """mu of the continuous Gaussian with this (epsilon, delta); a guess only."""
+def _hockey_stick(mu: float, epsilon: float) -> float:
+    """delta(epsilon) of the continuous Gaussian; a guess only."""
+    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return 0.5 * (erfc(-a / sqrt(2)) - exp(min(epsilon, 700)) * erfc(-b / sqrt(2)))
 
-    def reached(mu: float) -> float:
-        a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-        return 0.5 * (erfc(-a / sqrt(2)) - exp(min(epsilon, 700)) * erfc(-b / sqrt(2)))
 
+def _tail(mu: float, epsilon: float) -> float:
+    """Its probability of a loss beyond epsilon; a guess only."""
+    return 0.5 * erfc((epsilon / mu - mu / 2) / sqrt(2)) * (1 + exp(-epsilon))
+
+
+def _mu(reached: Callable[[float, float], float], epsilon: float, delta: float) -> float:
+    """mu of the continuous Gaussian that reaches delta; a guess only."""
     low, high = 1e-12, 1.0
-    while reached(high) < delta and high < 1e6:
+    while reached(high, epsilon) < delta and high < 1e6:
         high *= 2
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if reached(middle) < delta else (low, middle)
+        low, high = (middle, high) if reached(middle, epsilon) < delta else (low, middle)
     return low

@@ -31,6 +31,7 @@ from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.loss import MOST_ATOMS, LossDistribution
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TwoSidedGeometric
 
@@ -114,6 +115,12 @@ class DiscreteLaplace:
     def largest_loss(self, size: int) -> Fraction:
         """No loss exceeds rate * |size|."""
         return self.rate * abs(size)
+
+    def coarse_loss(self, size: int) -> LossDistribution | None:
+        """Refuses at once what would be refused after listing: the table ends where a weight falls below 2^-144."""
+        if self.rate * 4 * MOST_ATOMS < 180:
+            raise TooLarge("The law is too wide for an exact loss distribution.")
+        return None
 
     def exact_sampler(self) -> ExactSampler | None:
         """Digit by digit where a table would be long."""

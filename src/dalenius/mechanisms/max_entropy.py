@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import log
+from math import exp, log
 from typing import ClassVar
 
 import numpy as np
@@ -89,7 +89,10 @@ class MaxEntropy(finite_noise.SquaredExponential):
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """About the Gaussian of the same (epsilon, delta)."""
+        """About the Gaussian of the same (epsilon, delta), or of the same rho."""
+        if budget.rho is not None and sensitivity.l2_squared:
+            near = 2 * budget.rho / sensitivity.l2_squared
+            return [additive.nice(near * Fraction(percent, 100)) for percent in (99, 100, 101)]
         if budget.epsilon is None or budget.delta is None or not sensitivity.l2_squared:
             return ()
         need = 2 * log(1.25 / float(budget.delta)) / float(budget.epsilon) ** 2
@@ -99,13 +102,31 @@ class MaxEntropy(finite_noise.SquaredExponential):
 @lru_cache(maxsize=256)
 def _multiplier(cap: Fraction, limit: int) -> Fraction:
     """The smallest multiple of the grid at which the variance is certainly at most the cap."""
-    low, high = 0, 1
+    # Floats say where to look, enclosures decide.
+    near, reach = int(_near(float(cap), limit) * _GRID), 4
+    low, high = max(near - reach, 0), near + reach
+    while low and _is_within(Fraction(low, _GRID), cap, limit):
+        reach *= 4
+        low, high = max(low - reach, 0), low
     while not _is_within(Fraction(high, _GRID), cap, limit):
-        low, high = high, 2 * high
+        reach *= 4
+        low, high = high, high + reach
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _is_within(Fraction(middle, _GRID), cap, limit) else (middle, high)
     return Fraction(high, _GRID)
+
+
+def _near(cap: float, limit: int) -> float:
+    """About the multiplier at which the variance is the cap, by bisection on its logarithm."""
+    square = np.arange(limit + 1, dtype=np.float64) ** 2
+    times = np.where(square > 0, 2.0, 1.0)
+    low, high = -60.0, 8.0
+    for _ in range(90):
+        middle = (low + high) / 2
+        weight = times * np.exp(-exp(middle) * square)
+        low, high = (middle, high) if (square * weight).sum() > cap * weight.sum() else (low, middle)
+    return exp(high)
 
 
 def _is_within(multiplier: Fraction, cap: Fraction, limit: int) -> bool:

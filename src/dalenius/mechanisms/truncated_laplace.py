@@ -175,16 +175,14 @@ class TruncatedLaplace:
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """The exact pair, its zero-concentrated reading, and the exact curve where the moves are listed."""
         epsilon, delta = self.rate * sensitivity.l1, self.impossible(sensitivity)
-        sums = [
-            sum((pure_to_rho(self.rate * s) for s in p), Fraction(0)) for p in additive.moves(sensitivity)
-        ]
+        rho = additive.worst_sum(sensitivity, lambda s: pure_to_rho(self.rate * s))
         return additive.assembled(
             self,
             sensitivity,
             relation,
             epsilon=epsilon,
             delta=delta,
-            rho=min(max(sums, default=Fraction(0)), pure_to_rho(epsilon)),
+            rho=min(rho, pure_to_rho(epsilon)),
             rho_delta=delta,
             evidence=self.evidence,
         )
@@ -215,5 +213,8 @@ class TruncatedLaplace:
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1."""
+        """epsilon / l1; under rho, the rate at which small losses spend it."""
+        if budget.rho is not None and sensitivity.l2_squared:
+            rate = Fraction((2 * float(budget.rho / sensitivity.l2_squared)) ** 0.5)
+            return (additive.nice(rate), additive.nice(rate * Fraction(5, 4)))
         return () if budget.epsilon is None or not sensitivity.l1 else (budget.epsilon / sensitivity.l1,)

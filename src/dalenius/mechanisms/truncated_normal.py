@@ -21,6 +21,8 @@ from fractions import Fraction
 from math import log, sqrt
 from typing import ClassVar
 
+import numpy as np
+
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.rationals import rational
@@ -30,6 +32,7 @@ from dalenius.exact import additive, finite_noise
 
 __all__ = ["TruncatedNormal"]
 
+_NEAR = Fraction(99, 100)
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
 
 
@@ -88,7 +91,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
         moves = additive.moves(sensitivity)
         largest = max((max(m, default=1) for m in moves), default=1)
         cells = max(sensitivity.l0, 1)
-        limit = max(
+        most = max(
             int(sqrt(max(-log(float(budget.delta) / cells) / float(size), 0.0))) + 2 * largest, largest
         )
 
@@ -98,22 +101,51 @@ class TruncatedNormal(finite_noise.SquaredExponential):
             assert budget.delta is not None
             return 1 - kept <= budget.delta / 2
 
-        while not fits(limit):
-            limit *= 2
-        low = largest - 1 if largest > 1 else 0
-        while limit - low > 1:
-            middle = (low + limit) // 2
-            low, limit = (low, middle) if fits(middle) else (middle, limit)
-        return cls(rate=size, limit=limit)
+        low, high = largest - 1 if largest > 1 else 0, most
+        # Floats say where to look, exact masses decide.
+        near, reach = max(_near(float(size), most, moves, float(budget.delta) / 2), low + 1), 1
+        if near < most:
+            high = near
+        while not fits(high):
+            low, high, reach = high, high + reach, 2 * reach
+        near, reach = high - 1, 1
+        while near > low and fits(near):
+            high, near, reach = near, max(near - reach, low), 2 * reach
+        low = max(low, near)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fits(middle) else (middle, high)
+        return cls(rate=size, limit=high)
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Rates at which the largest finite loss of the worst move is about epsilon."""
+        """Rates at which the largest finite loss of the worst move is about epsilon; or rho is that of the normal law."""
+        if budget.rho is not None and sensitivity.l2_squared:
+            return [additive.nice(budget.rho / sensitivity.l2_squared * f) for f in (_NEAR, 1, 2 - _NEAR)]
         if budget.epsilon is None or budget.delta is None or not sensitivity.l1:
             return ()
         need = log(2 * max(sensitivity.l0, 1) / float(budget.delta))
         rate = float(budget.epsilon / sensitivity.l1) ** 2 / (4 * need)
         return [additive.nice(Fraction(rate * f)) for f in (0.5, 1.0, 1.5)]
+
+
+def _near(rate: float, most: int, moves: Sequence[Sequence[int]], delta: float) -> int:
+    """About the shortest limit at which no move fails more often than delta."""
+    x = np.arange(most + 1, dtype=np.float64)
+    weight = np.exp(-rate * x * x)
+    half = np.cumsum(weight)
+    for limit in range(1, most + 1):
+        # Quick to leave: the mass at the end alone is above delta for nearly all limits that are too short.
+        total = 2 * half[limit] - 1
+        if weight[limit] > delta * total:
+            continue
+        worst = 0.0
+        for move in moves:
+            ends = (half[limit] - (half[limit - s] if s <= limit else 0.0) for s in move)
+            worst = max(worst, sum(end / total for end in ends))
+        if worst <= delta:
+            return limit
+    return most
 
 
 def _kept(law: TruncatedNormal, move: Sequence[int]) -> Fraction:

@@ -1,10 +1,12 @@
 """Who is calling: a proxy's header, an API token, a session cookie, or nobody.
 
 The order is fixed. A token that is wrong is refused, never treated as anonymous. A session cookie is signed, names a
-session kept on the server, and moves something only together with a form token. The proxy's header is believed only
-from the peers that the configuration lists.
+session kept on the server, and moves something only together with a form token. The proxy's headers are believed only
+from the peers that the configuration lists, and only together with the secret that the proxy was given.
 """
 
+import hmac
+import secrets
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -17,11 +19,14 @@ from dalenius.server.errors import Forbidden, NotSignedIn
 from dalenius.server.security import check_form_token, form_token
 
 SESSION = "dalenius_session"
+KNOWN = "dalenius_known"
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_REMEMBERED = 86_400
+_NAMES_AT_ONE_ADDRESS = 6
 
 
-def _serializer(request: Request) -> URLSafeSerializer:
-    return URLSafeSerializer(request.app.state.services.key, salt="session")
+def _serializer(request: Request, salt: str = "session") -> URLSafeSerializer:
+    return URLSafeSerializer(request.app.state.services.key, salt=salt)
 
 
 def session_id(request: Request) -> str:
@@ -36,6 +41,37 @@ def session_id(request: Request) -> str:
     return value if isinstance(value, str) else ""
 
 
+def verified(request: Request, name: str, password: str) -> User | None:
+    """The user with this password. Attempts are limited for each name from each address, and for each address.
+
+    A browser in which somebody signed in before carries a signed cookie that says so, and has attempts of its own for
+    that name: whoever guesses passwords from the same address or another cannot lock its owner out.
+    """
+    services = request.app.state.services
+    limit = services.config.limits.sign_ins_per_minute
+    known = _known_browser(request, name)
+    if known:
+        services.limiter.take("sign-in in a known browser", known, limit)
+    else:
+        address = caller_address(request)
+        services.limiter.take("sign-in", address, _NAMES_AT_ONE_ADDRESS * limit)
+        services.limiter.take("sign-in as", f"{address}\0{name[:64]}", limit)
+    found: User | None = services.accounts.verify(name, password)
+    return found
+
+
+def _known_browser(request: Request, name: str) -> str:
+    """The mark of a browser in which this name signed in before; empty for any other."""
+    cookie = request.cookies.get(KNOWN, "")
+    if not cookie or len(cookie) > 500:
+        return ""
+    try:
+        mark, whose = _serializer(request, "known").loads(cookie)
+    except (BadSignature, ValueError, TypeError):
+        return ""
+    return str(mark) if whose == name else ""
+
+
 def sign_in(request: Request, response: Response, user: User) -> None:
     """Open a session and set its cookie; an old session of the browser is closed first."""
     services = request.app.state.services
@@ -44,15 +80,30 @@ def sign_in(request: Request, response: Response, user: User) -> None:
         services.accounts.close_session(old)
     value = _serializer(request).dumps(services.accounts.open_session(user))
     config: ServerConfig = services.config
+    # The cookie outlives the session, so that a page can say that the session has ended.
     response.set_cookie(
         SESSION,
         str(value),
-        max_age=int(config.limits.session_hours * 3600),
+        max_age=int(config.limits.session_hours * 3600) + _REMEMBERED,
         httponly=True,
         secure=config.secure_cookies,
         samesite="lax",
         path="/",
     )
+    response.set_cookie(
+        KNOWN,
+        str(_serializer(request, "known").dumps([secrets.token_hex(8), user.name])),
+        max_age=365 * _REMEMBERED,
+        httponly=True,
+        secure=config.secure_cookies,
+        samesite="lax",
+        path="/",
+    )
+
+
+def has_ended(request: Request, user: User) -> bool:
+    """Whether the browser names a session that is no longer open."""
+    return user.is_anonymous and bool(session_id(request))
 
 
 def sign_out(request: Request, response: Response) -> None:
@@ -68,11 +119,20 @@ def peer_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
+def is_from_proxy(request: Request) -> bool:
+    """Whether the sign-on proxy sent this: from a listed address, with the secret."""
+    services = request.app.state.services
+    proxy = services.config.proxy
+    if proxy is None or peer_of(request) not in proxy.trusted:
+        return False
+    sent = request.headers.get(proxy.secret_header, "")
+    return hmac.compare_digest(sent.encode("utf-8", "replace"), services.proxy_secret.encode())
+
+
 def caller_address(request: Request) -> str:
-    """The client's address: as a trusted proxy reports it, or the peer's own."""
+    """The client's address: as the trusted proxy reports it, or the peer's own."""
     peer = peer_of(request)
-    proxy = request.app.state.services.config.proxy
-    if proxy is not None and peer in proxy.trusted:
+    if is_from_proxy(request):
         forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
         return forwarded[:64] or peer
     return peer
@@ -81,7 +141,7 @@ def caller_address(request: Request) -> str:
 def _from_proxy(request: Request) -> User | None:
     services = request.app.state.services
     proxy = services.config.proxy
-    if proxy is None or peer_of(request) not in proxy.trusted:
+    if proxy is None or not is_from_proxy(request):
         return None
     name = request.headers.get(proxy.header, "").strip()
     if not name:
@@ -147,6 +207,13 @@ def current_user(request: Request) -> User:
     if is_api and how in ("session", "proxy") and request.method not in _SAFE:
         check_form(request, request.headers.get("x-csrf-token", ""))
     return user
+
+
+def limit_previews(request: Request, user: User) -> None:
+    """A preview is free and takes work: an address that has not signed in may ask for so many a minute."""
+    services = request.app.state.services
+    if user.is_anonymous:
+        services.limiter.take("preview", caller_address(request), services.config.limits.previews_per_minute)
 
 
 def signed_in(request: Request) -> User:

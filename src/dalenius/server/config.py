@@ -29,6 +29,7 @@ class Limits(_Part):
     body_bytes: int = Field(default=1_000_000, ge=1_000)
     requests_per_minute: int = Field(default=1200, ge=1)
     anonymous_per_minute: int = Field(default=600, ge=1)
+    previews_per_minute: int = Field(default=60, ge=1, description="Of an address that has not signed in.")
     releases_per_minute: int = Field(default=120, ge=1)
     sign_ins_per_minute: int = Field(default=10, ge=1)
     waiting_per_user: int = Field(default=20, ge=1)
@@ -39,9 +40,13 @@ class Limits(_Part):
 
 
 class Proxy(_Part):
-    """Sign-on by a reverse proxy: its header names the user, and only the listed peers are believed."""
+    """Sign-on by a reverse proxy: its header names the user, believed from a listed peer that knows the secret.
+
+    An address alone is not enough: any process on the proxy's machine can speak from it.
+    """
 
     header: str = "X-Remote-User"
+    secret_header: str = "X-Proxy-Secret"
     trusted: tuple[str, ...] = ()
     create_as: Literal["", "analyst", "auditor"] = ""
 
@@ -157,23 +162,31 @@ class ServerConfig(_Part):
 
     def key(self) -> bytes:
         """The key under which cookies and form tokens are signed; made once, shared by all workers."""
-        place = self.state_directory / "session.key"
-        try:
-            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return _wait_for(place)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
-        return place.read_bytes()
+        return _made_once(self.state_directory / "session.key", secrets.token_bytes(32))
+
+    def proxy_secret(self) -> str:
+        """What the sign-on proxy sends along to be believed; made once, for its operator to copy."""
+        return _made_once(self.state_directory / "proxy.secret", secrets.token_hex(32).encode()).decode()
 
 
-def _wait_for(place: Path) -> bytes:
-    """Another worker may be writing the key at this moment; it is 32 bytes or not there yet."""
+def _made_once(place: Path, fresh: bytes) -> bytes:
+    """The content of a private file, which the first worker makes."""
+    try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _wait_for(place, len(fresh))
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(fresh)
+    return place.read_bytes()
+
+
+def _wait_for(place: Path, size: int) -> bytes:
+    """Another worker may be writing the key at this moment; it is whole or not there yet."""
     import time
 
     for _ in range(200):
-        key = place.read_bytes()
-        if len(key) == 32:
+        key = place.read_bytes().strip() if size == 64 else place.read_bytes()
+        if len(key) == size:
             return key
         time.sleep(0.01)
-    raise DocumentError(f"{place.name} in the state directory is damaged: it must hold 32 bytes.")
+    raise DocumentError(f"{place.name} in the state directory is damaged: it must hold {size} bytes.")

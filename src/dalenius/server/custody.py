@@ -3,9 +3,9 @@
 import secrets
 import time
 
-from dalenius.core.budget import units_down
-from dalenius.core.rationals import rational
-from dalenius.errors import Conflict
+from dalenius.core.budget import UNIT, units_down
+from dalenius.core.rationals import plain, rational
+from dalenius.errors import ApprovalRequired, Conflict, DaleniusError
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
@@ -13,8 +13,10 @@ from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.parts import READERS, RELEASERS
-from dalenius.server.releasing import Releasing, deactivated
-from dalenius.server.views import JobView, ReleaseView
+from dalenius.server.releasing import Releasing, deactivated, renewed
+from dalenius.server.views import ApprovalRule, JobView, ReleaseView
+
+_PROPOSAL_SECONDS = 7 * 86_400.0
 
 
 class Custody(Releasing):
@@ -69,18 +71,56 @@ class Custody(Releasing):
         with self.desk.outages():
             self.desk.ledger.quota_on_every_page(population, analyst, rho, delta, by=user.name)
 
-    def set_approval(self, user: User, population: str, above: str | None) -> None:
-        """Ask for a second person above a rho. One custodian may ask for more approvals, never for fewer."""
+    def approval_rule(self, user: User, population: str) -> ApprovalRule:
+        """The rule of a second person as it is, and what somebody proposed instead."""
+        require(user, *READERS)
+        now = self.desk.approval_above(population)
+        proposed = self._proposed(population)
+        return ApprovalRule(
+            above=None if now is None else plain(now * UNIT),
+            proposed=None if proposed is None else {"above": proposed[0] or None, "by": proposed[1]},
+        )
+
+    def set_approval(self, user: User, population: str, above: str | None) -> bool:
+        """Ask for a second person above a rho; None asks for nobody. False if it waits for another custodian.
+
+        One custodian may ask for more approvals at once. Fewer, or none, is itself a matter for two: it is in force when
+        another custodian sets the same.
+        """
         require(user, Role.CUSTODIAN)
+        if population not in self.served_populations():
+            raise NotFound("There is no such population here.")
         now = self.desk.approval_above(population)
         wanted = None if above is None else units_down(rational(above, "above"))
+        said = "" if wanted is None else plain(wanted * UNIT)
+        by = user.name
         if now is not None and (wanted is None or wanted > now):
-            raise Forbidden(
-                "One custodian alone cannot weaken the rule of a second person; it is raised or removed on the server"
-                " machine: dalenius serve CONFIG --approval-above POPULATION:RHO."
-            )
+            proposed = self._proposed(population)
+            if proposed is None or proposed[0] != said or not self.may_approve(by, proposed[1]):
+                self._propose(population, said, by)
+                return False
+            by = f"{proposed[1]} and {by}"
         with self.desk.outages():
-            self.desk.ledger.approval(population, above, by=user.name)
+            self.desk.ledger.approval(population, said or None, by=by)
+        self.store.write("DELETE FROM proposals WHERE population = ?", population)
+        return True
+
+    def _propose(self, population: str, above: str, by: str) -> None:
+        self.store.write(
+            "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (population) DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom,"
+            " created = excluded.created",
+            population, above, by, time.time(),
+        )  # fmt: skip
+
+    def _proposed(self, population: str) -> tuple[str, str] | None:
+        """What an active custodian proposed within the last week, and who."""
+        rows = self.store.read(
+            "SELECT above, by_whom FROM proposals WHERE population = ? AND created > ?",
+            population, time.time() - _PROPOSAL_SECONDS,
+        )  # fmt: skip
+        proposer = self.accounts.find(rows[0][1]) if rows else None
+        return (str(rows[0][0]), proposer.name) if proposer is not None and proposer.is_custodian else None
 
     def approvals(self, user: User) -> tuple[JobView, ...]:
         """What awaits a second person."""
@@ -100,7 +140,20 @@ class Custody(Releasing):
                 f"You issued the password of {asker!r}, so you are no second person to them; another custodian must"
                 " approve this."
             )
+        refusal = self.approval_refusal(user, job_id)
+        if refusal is not None:
+            raise refusal
         self.jobs.decide(job_id, user.name)
+
+    def approval_refusal(self, user: User, job_id: str) -> DaleniusError | None:
+        """What would refuse a waiting release even with this custodian's approval: the asker's quota, the account."""
+        require(user, Role.CUSTODIAN)
+        job = self.jobs.find(job_id)
+        served = self.desk.find(job.dataset)
+        request = self.read_request(job.dataset, self._document(job))
+        quote = self.desk.quote(served, request, job.name, approved_by=user.name)
+        refusal = self.desk.refusal(quote, as_new=False)
+        return None if isinstance(refusal, ApprovalRequired) else refusal
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:
         """Refuse a large release; nothing was spent."""
@@ -123,6 +176,11 @@ class Custody(Releasing):
         self.desk.find(dataset)
         self.desk.register_all(by=user.name, only=dataset)
 
+    def is_registered(self, user: User, dataset: str) -> bool:
+        """Whether this version of a data set is registered."""
+        require(user, *READERS)
+        return self.desk.is_registered(self.desk.find(dataset))
+
     def create_user(self, user: User, name: str, role: str) -> str:
         """A new analyst or auditor; the password is shown this once. A custodian is made on the server machine."""
         require(user, Role.CUSTODIAN)
@@ -141,7 +199,7 @@ class Custody(Releasing):
         return self.accounts.users()
 
     def reset_password(self, user: User, name: str) -> str:
-        """A new one-time password; the user's sessions end. A custodian's is renewed on the server machine only."""
+        """A new one-time password; the user's sessions and waiting requests end. A custodian's is renewed on the server machine only."""
         require(user, Role.CUSTODIAN)
         found = self.accounts.find(name)
         if found is None:
@@ -153,6 +211,8 @@ class Custody(Releasing):
             )
         password = secrets.token_urlsafe(15)
         self.accounts.set_password(name, password, by=user.name)
+        # Who issued the password now is a second person to what comes; what was asked before, others may have asked.
+        self.jobs.end_all(name, renewed(name))
         return password
 
     def deactivate(self, user: User, name: str) -> None:

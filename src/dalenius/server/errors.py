@@ -53,6 +53,19 @@ class NotFound(RequestError):
     http_status = 404
 
 
+class StaleRequest(RequestError):
+    """What was sent is not what was previewed: the form, the declaration or the price changed in between."""
+
+    code = "stale_request"
+    http_status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The table on the screen is not the one that was previewed. Nothing was released or spent: look at the"
+            " preview, then release it."
+        )
+
+
 class NotAcceptable(RequestError):
     """None of the media types that the caller accepts is served."""
 

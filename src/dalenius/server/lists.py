@@ -7,7 +7,7 @@ the list can answer is answered from it, whoever asks, so that nobody buys a sec
 import threading
 
 from dalenius.core.release import Release, Status
-from dalenius.errors import Unsupported
+from dalenius.errors import NotRegistered, Unsupported
 from dalenius.lists.tables import answer_from_list
 from dalenius.server import downloads
 from dalenius.server.operations import Desk, Served
@@ -40,7 +40,10 @@ class Lists:
         if served.name not in self._keys:
             if document is None:
                 return None
-            key = self._desk.quote(served, document, "").charge.key
+            try:
+                key = self._desk.quote(served, document, "").charge.key
+            except NotRegistered:
+                return None
             with self._lock:
                 self._keys[served.name] = key
         with self._desk.outages():

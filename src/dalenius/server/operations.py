@@ -73,6 +73,7 @@ class Desk:
         self.catalogue = Catalogue(config.ledger_location)
         # By data set: two of one population may be served under different policies.
         self._quotas: set[tuple[str, str]] = set()
+        self._registered: set[str] = set()
         self.served: dict[str, Served] = {}
         for entry in config.datasets:
             curator = Curator.open(
@@ -115,13 +116,23 @@ class Desk:
             # An account is opened once: two workers must not both find it missing.
             fcntl.flock(lock, fcntl.LOCK_EX)
             for name, served in self.served.items():
-                if (
-                    only in ("", name)
-                    and self.ledger.registration(name, served.curator.domain.version) is None
-                ):
+                if only in ("", name) and not self.is_registered(served):
                     served.curator.register(by=by)
                     done.append(name)
         return done
+
+    def is_registered(self, served: Served) -> bool:
+        """Whether this version of the data set is; that an earlier version on the same population is, says nothing."""
+        domain = served.curator.domain
+        with self.outages():
+            return self.ledger.registration(domain.name, domain.version) is not None
+
+    def unregistered(self) -> list[str]:
+        """Names of data sets that are served and cannot be planned or released yet; what was registered stays so."""
+        for name, served in self.served.items():
+            if name not in self._registered and self.is_registered(served):
+                self._registered.add(name)
+        return [name for name in self.served if name not in self._registered]
 
     def warm(self) -> None:
         """Open the data and price one cell, so that the first caller need not wait for files and imports."""

@@ -18,7 +18,7 @@ from dalenius.server.operations import Desk
 from dalenius.server.runners import Jobs
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import Store
-from dalenius.server.views import Download
+from dalenius.server.views import DatasetView, Download
 from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
 
@@ -35,12 +35,15 @@ class Parts:
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
         self.key = config.key()
+        self.proxy_secret = config.proxy_secret() if config.proxy is not None else ""
         self.store = Store(config.store_location)
         self.accounts = Accounts(self.store, config.limits.session_hours)
         self.limiter = RateLimiter(config.workers)
         self.metrics = Metrics(config.state_directory)
         self.desk = Desk(config)
         self.lists = Lists(self.desk)
+        self._datasets: dict[str, DatasetView] = {}
+        self._searched: dict[str, str] = {}
         self._cache: OrderedDict[str, Release] = OrderedDict()
         self._files: OrderedDict[tuple[str, str], Download] = OrderedDict()
         self._cache_lock = threading.Lock()

@@ -11,6 +11,7 @@ from dalenius.core.domain import Variable
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
+from dalenius.server import messages
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import Store
 from dalenius.server.views import (
@@ -69,6 +70,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         definitions=_definitions(served),
         defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
         most_cells=min(most_cells, curator.policy.allow.most_cells),
+        translations={code: words.model_dump() for code, words in curator.document.translations.items()},
     )
 
 
@@ -90,7 +92,8 @@ def _definitions(served: Served) -> tuple[str, ...]:
 def preview(
     quote: Quote,
     *,
-    quota: QuotaView,
+    digest: str,
+    quota: QuotaView | None,
     already: ReleaseView | None,
     from_list: bool,
     refusal: Mapping[str, Any] | None,
@@ -100,6 +103,7 @@ def preview(
     plan = quote.plan
     details = dict(plan.preview)
     return Preview(
+        digest=digest,
         dataset=quote.charge.dataset,
         cells=quote.cells,
         cost=plan.reservation.to_dict(),
@@ -118,6 +122,24 @@ def preview(
         refusal=None if already is not None or from_list else refusal,
         details={k: v for k, v in details.items() if k not in ("std_error", "half_width_95")},
     )
+
+
+def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
+    """What a table is found by: its names and labels, of variables, categories and conditions, and its measure."""
+    request = view.request
+    named = [*view.variables, *([str(request["of"])] if request.get("of") else [])]
+    named += [str(condition["variable"]) for condition in request.get("where", ())]
+    found = [view.title, view.dataset, str(request.get("title", "")), *named]
+    if dataset is not None:
+        declared = [dataset.variable(name) for name in named]
+        found += [dataset.title, *(variable.label for variable in declared if variable is not None)]
+    for part in (*request.get("axes", ()), *request.get("where", ())):
+        found += [str(label) for cell in part.get("cells", ()) for label in cell]
+        found += [str(label) for label in part.get("categories", ())]
+    found += [
+        messages.translate(language, f"measure.{view.measure}", of="") for language in messages.languages()
+    ]
+    return "\n".join(found).casefold()
 
 
 def _number(value: object) -> float | None:

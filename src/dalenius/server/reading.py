@@ -9,7 +9,7 @@ from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
 from dalenius.server.errors import NotFound
 from dalenius.server.parts import Document, Parts
-from dalenius.server.views import Download, ReleaseView
+from dalenius.server.views import DatasetView, Download, ReleaseView
 
 _CACHED = 256
 _RECENT_SECONDS = 0.05
@@ -19,6 +19,19 @@ _MOST_CACHED_BYTES = 1_000_000
 
 class Reading(Parts):
     """For everybody, as far as a release is published; drafts and embargoed ones for who asked, and the custodian."""
+
+    def datasets(self, user: User) -> tuple[DatasetView, ...]:
+        """Every served data set."""
+        return tuple(self.dataset(name) for name in self.desk.served)
+
+    def dataset(self, name: str) -> DatasetView:
+        """The declaration of one data set."""
+        # Declaration, policy and limits are read when the server starts, and nothing here depends on who asks.
+        view = self._datasets.get(name)
+        if view is None:
+            view = presentation.dataset_view(self.desk.find(name), self.config.limits.most_cells)
+            self._datasets[name] = view
+        return view
 
     def releases(
         self,
@@ -32,17 +45,29 @@ class Reading(Parts):
         """How many there are and one page of them, newest first."""
         with self.desk.outages():
             every = self.desk.catalogue.refreshed().values()
-        words = query.lower().split()
+        words = query.casefold().split()
         found = [
             view
             for view in reversed(list(every))
             if self._may_list(user, view)
             and (not dataset or view.dataset == dataset)
             and (not status or view.status == status)
-            and all(word in f"{view.title} {view.dataset}".lower() for word in words)
+            and (not words or self._is_found(view, words))
         ]
         page = found[max(offset, 0) : max(offset, 0) + min(max(limit, 1), 500)]
         return len(found), tuple(self._hidden(user, view) for view in page)
+
+    def _is_found(self, view: ReleaseView, words: list[str]) -> bool:
+        """Whether every word stands somewhere in the table's labels, in any language.
+
+        The text is made of the request and the declaration alone, so it is the same for every reader; who may see the
+        release is decided before.
+        """
+        text = self._searched.get(view.entry)
+        if text is None:
+            declared = self.dataset(view.dataset) if view.dataset in self.desk.served else None
+            text = self._searched[view.entry] = presentation.search_text(view, declared)
+        return all(word in text for word in words)
 
     def release_view(self, user: User, entry: str) -> ReleaseView:
         """One release, if this user may read it."""

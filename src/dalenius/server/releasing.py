@@ -1,6 +1,8 @@
 """Planning and releasing: previews without data, releases as jobs, quotas and saved tables."""
 
 import asyncio
+import hashlib
+import hmac
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,14 +20,14 @@ from dalenius.errors import (
     QuotaExhausted,
 )
 from dalenius.server import logs, presentation
-from dalenius.server.accounts import User
+from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
-from dalenius.server.errors import Forbidden, NotFound, NotReleased, body_of
+from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
 from dalenius.server.jobs import Job
 from dalenius.server.operations import Quote, Served
 from dalenius.server.parts import RELEASERS, Document
 from dalenius.server.reading import Reading
-from dalenius.server.views import DatasetView, JobView, Preview, QuotaView, ReleaseView, SavedTable
+from dalenius.server.views import JobView, Preview, QuotaView, ReleaseView, SavedTable
 from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
 
@@ -33,6 +35,13 @@ from dalenius.spec.request import RequestDocument
 def deactivated(name: str) -> Forbidden:
     """The refusal for whatever a user left behind who may no longer sign in."""
     return Forbidden(f"The account of {name!r} was deactivated; what it asked for is not released.")
+
+
+def renewed(name: str) -> Forbidden:
+    """The refusal for what awaited approval when somebody else renewed the asker's password."""
+    return Forbidden(
+        f"The password of {name!r} was renewed; what was asked for before is not released. Ask again."
+    )
 
 
 def _answers(view: ReleaseView, user: User) -> bool:
@@ -56,31 +65,39 @@ def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhaust
 
 
 class Releasing(Reading):
-    """For analysts and custodians; data sets are for everybody."""
-
-    def datasets(self, user: User) -> tuple[DatasetView, ...]:
-        """Every served data set."""
-        return tuple(self.dataset(name) for name in self.desk.served)
-
-    def dataset(self, name: str) -> DatasetView:
-        """The declaration of one data set."""
-        return presentation.dataset_view(self.desk.find(name), self.config.limits.most_cells)
+    """For analysts and custodians; previews are for everybody."""
 
     def preview(self, user: User, dataset: str, document: Document) -> Preview:
-        """Cells, cost, expected error, quota, and whether it was released before."""
-        require(user, *RELEASERS)
+        """Cells, cost, expected error, and whether it was released before; the own quota of who may release.
+
+        Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger.
+        """
         served = self.desk.find(dataset)
         quote = self.desk.quote(served, self.read_request(dataset, document), user.name)
-        quota = self.quota(user, dataset, quote.charge.page)
+        quota = self.quota(user, dataset, quote.charge.page) if user.may_release else None
         known = self._shown(user, self.desk.stored(quote))
         return presentation.preview(
             quote,
+            digest=self._digest(quote),
             quota=quota,
             already=known if known is not None and _answers(known, user) else None,
             from_list=self.lists.answer(served, quote.document) is not None,
-            refusal=self._foreseen(user, served, quote, quota, is_known=known is not None),
+            refusal=None
+            if quota is None
+            else self._foreseen(user, served, quote, quota, is_known=known is not None),
             direct_cells=self.config.limits.direct_cells,
         )
+
+    def _digest(self, quote: Quote) -> str:
+        """What a preview showed, in a word: the request, what it means here, the plan and the price.
+
+        Keyed, because the memo key binds the file's fingerprint, of which nothing is told.
+        """
+        charge = quote.charge
+        said = "\0".join(
+            ("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values()))
+        )
+        return hmac.new(self.key, said.encode(), hashlib.sha256).hexdigest()[:32]
 
     def _foreseen(
         self, user: User, served: Served, quote: Quote, quota: QuotaView, *, is_known: bool
@@ -96,8 +113,13 @@ class Releasing(Reading):
                 return None
         return None if refusal is None else body_of(refusal)
 
-    def submit(self, user: User, dataset: str, document: Document, key: str = "") -> JobView:
-        """Queue a release. Everything that can be refused without data is refused here, before anything is queued."""
+    def submit(
+        self, user: User, dataset: str, document: Document, key: str = "", *, seen: str | None = None
+    ) -> JobView:
+        """Queue a release. Everything that can be refused without data is refused here, before anything is queued.
+
+        `seen` is the digest of the preview that the caller looked at; a request that is not that one is refused.
+        """
         require(user, *RELEASERS)
         if len(key) > 200 or not key.isprintable():
             raise ParameterError("An idempotency key has at most 200 printable characters.")
@@ -115,6 +137,8 @@ class Releasing(Reading):
             )
         self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
         quote = self.desk.quote(served, request, user.name)
+        if seen is not None and not hmac.compare_digest(seen.encode(), self._digest(quote).encode()):
+            raise StaleRequest
         refusal = _without_quota(user, served, self.quota(user, dataset, quote.charge.page))
         if refusal is not None:
             raise refusal
@@ -205,9 +229,14 @@ class Releasing(Reading):
         return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name, page)
 
     def quota_of_job(self, user: User, job: JobView) -> QuotaView:
-        """The quota that a job is paid from."""
-        name = load_request(dict(job.request)).budget().definition
-        return self.quota(user, job.dataset, registry.get("definitions", name).page)
+        """The quota that a job is paid from: its asker's, for themselves and for who decides about it."""
+        require(user, *RELEASERS)
+        if job.analyst != user.name:
+            require(user, Role.CUSTODIAN)
+        definition = load_request(dict(job.request)).budget().definition
+        page = registry.get("definitions", definition).page
+        self.desk.apply_quota(job.dataset, job.analyst)
+        return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, page)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         """The user's saved tables, newest first."""

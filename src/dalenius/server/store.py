@@ -22,6 +22,8 @@ _SCHEMA = (
         name TEXT PRIMARY KEY, role TEXT NOT NULL, password TEXT NOT NULL, is_active BIGINT NOT NULL,
         created DOUBLE PRECISION NOT NULL)""",
     "CREATE TABLE IF NOT EXISTS issued (name TEXT PRIMARY KEY, by_whom TEXT NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS proposals (
+        population TEXT PRIMARY KEY, above TEXT NOT NULL, by_whom TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS sessions (
         id TEXT PRIMARY KEY, name TEXT NOT NULL, expires DOUBLE PRECISION NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS tokens (

@@ -1,7 +1,7 @@
 """What the services hand to pages and to the API: plain frozen results, safe to show to whoever received them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dalenius.core.budget import MASTER
@@ -47,6 +47,25 @@ class DatasetView:
     definitions: tuple[str, ...]
     defaults: Mapping[str, str]
     most_cells: int
+    translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def in_language(self, language: str) -> "DatasetView":
+        """The same view with title and labels of variables in another language, as far as the document gives them."""
+        words = self.translations.get(language)
+        if not words:
+            return self
+        labels = words["variables"]
+        variables = tuple(replace(v, label=labels.get(v.name, v.label)) for v in self.variables)
+        return replace(self, title=words["title"] or self.title, variables=variables)
+
+    def said(self, language: str, variable: str, label: str) -> str:
+        """A category or group in another language; requests and releases keep the document's own word."""
+        labels = self.translations.get(language, {}).get("labels", {})
+        return str(labels.get(variable, {}).get(label, label))
+
+    def level_name(self, language: str, level: str) -> str:
+        """A level of a hierarchy in another language."""
+        return str(self.translations.get(language, {}).get("levels", {}).get(level, level))
 
     def variable(self, name: str) -> VariableView | None:
         """A variable by name."""
@@ -92,9 +111,12 @@ class Preview:
     """What a request would do, known without data.
 
     `refusal` is the error it would meet now (quota, budget), in the one error shape; `already` is the published
-    release that would answer it for free; `from_list` tells that the stored list answers it for free.
+    release that would answer it for free; `from_list` tells that the stored list answers it for free. `digest` names
+    what was previewed: a release that sends it along is refused if it would be anything else. `quota` is None for
+    readers who have none.
     """
 
+    digest: str
     dataset: str
     cells: int
     cost: Mapping[str, Any]
@@ -135,6 +157,17 @@ class JobView:
     def is_finished(self) -> bool:
         """Whether nothing more will happen."""
         return self.state in ("done", "failed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRule:
+    """Above which rho a second person approves, as exact text; None where nobody need.
+
+    `proposed` is what one custodian asked for and another has not confirmed: `{"above": …, "by": …}`.
+    """
+
+    above: str | None
+    proposed: Mapping[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,30 +107,87 @@ def test_a_deactivated_user_is_out_at_once(make_site: Callable[..., Site]) -> No
     assert site.call("cus", "DELETE", "/api/v1/users/cus").status_code == 409
 
 
-def test_the_proxys_header_is_believed_from_trusted_peers_only(make_site: Callable[..., Site]) -> None:
+def test_the_proxys_header_is_believed_from_trusted_peers_with_the_secret_only(
+    make_site: Callable[..., Site],
+) -> None:
     header = {"X-Remote-User": "ana"}
     plain = make_site("plain")
     assert plain.client.get("/api/v1/me", headers=header).json()["role"] == "anonymous"
-    trusted = '[proxy]\ntrusted = ["testclient"]\n'
-    believed = make_site("believed", extra=trusted.replace("[proxy]", "[proxy]"))
-    assert believed.client.get("/api/v1/me", headers=header).json() == {"name": "ana", "role": "analyst"}
-    unknown = believed.client.get("/api/v1/me", headers={"X-Remote-User": "nobody"})
-    assert unknown.status_code == 401
+    believed = make_site("believed", extra='[proxy]\ntrusted = ["testclient"]\n')
+    place = believed.place.parent / "state" / "proxy.secret"
+    secret = {"X-Proxy-Secret": place.read_text()}
+    assert len(secret["X-Proxy-Secret"]) == 64 and place.stat().st_mode & 0o77 == 0
+    for guess in ({}, {"X-Proxy-Secret": ""}, {"X-Proxy-Secret": "0" * 64}, {"X-Proxy-Secret": "é".encode()}):
+        assert believed.client.get("/api/v1/me", headers=header | guess).json()["role"] == "anonymous"  # type: ignore[operator]
+    told = believed.client.get("/api/v1/me", headers=header | secret)
+    assert told.json() == {"name": "ana", "role": "analyst"}
+    assert believed.client.get("/api/v1/me", headers={"X-Remote-User": "nobody", **secret}).status_code == 401
     stranger = make_site("stranger", extra='[proxy]\ntrusted = ["10.0.0.1"]\n')
-    assert stranger.client.get("/api/v1/me", headers=header).json()["role"] == "anonymous"
-    spends = believed.client.post("/api/v1/datasets/towns/plan", json=document(), headers=header)
-    assert spends.status_code == 403
+    known = {"X-Proxy-Secret": stranger.services.proxy_secret}
+    assert stranger.client.get("/api/v1/me", headers=header | known).json()["role"] == "anonymous"
+    path = "/api/v1/datasets/towns/plan"
+    assert believed.client.post(path, json=document(), headers=header | secret).status_code == 403
 
 
-def test_sign_in_attempts_are_limited(make_site: Callable[..., Site]) -> None:
-    site = make_site()
+def test_a_callers_address_is_believed_from_the_proxy_alone(make_site: Callable[..., Site]) -> None:
+    site = make_site(extra='[proxy]\ntrusted = ["testclient"]\n')
+    limits = site.services.config.limits.model_copy(update={"anonymous_per_minute": 4})
+    site.services.config = site.services.config.model_copy(update={"limits": limits})
+
+    def asked(number: int, secret: str) -> int:
+        headers = {"X-Forwarded-For": f"198.51.100.{number}", "X-Proxy-Secret": secret}
+        return int(site.client.get("/api/v1/me", headers=headers).status_code)
+
+    assert 429 in [asked(number, "wrong") for number in range(8)]
+    assert {asked(number, site.services.proxy_secret) for number in range(8)} == {200}
+
+
+def sign_in_site(make_site: Callable[..., Site]) -> Site:
+    site = make_site(extra='[proxy]\ntrusted = ["testclient"]\n')
     limits = site.services.config.limits.model_copy(update={"sign_ins_per_minute": 5})
-    site.services.config = site.services.config.model_copy(update={"limits": limits, "workers": 1})
-    codes = [
-        site.client.post("/api/v1/session", json={"name": "ana", "password": "guess"}).status_code
-        for _ in range(12)
-    ]
-    assert 429 in codes and codes[0] == 401
+    site.services.config = site.services.config.model_copy(update={"limits": limits})
+    site.services.limiter._share = 1
+    return site
+
+
+def attempt(site: Site, client: TestClient, address: str, name: str, password: str) -> int:
+    headers = {"X-Forwarded-For": address, "X-Proxy-Secret": site.services.proxy_secret}
+    answer = client.post("/api/v1/session", json={"name": name, "password": password}, headers=headers)
+    return int(answer.status_code)
+
+
+def test_sign_in_attempts_are_limited_for_each_name_and_address(
+    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = sign_in_site(make_site)
+    monkeypatch.setattr(site.services.accounts, "verify", lambda *_: None)
+    codes = [attempt(site, site.client, "198.51.100.1", "ana", "guess") for _ in range(7)]
+    assert codes == [401] * 5 + [429] * 2
+    names = [attempt(site, site.client, "198.51.100.1", f"name{n}", "guess") for n in range(40)]
+    assert 429 in names, "an address may not try one password on every name"
+
+
+def test_a_stranger_cannot_lock_anybody_out(
+    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = sign_in_site(make_site)
+    right = PASSWORDS["ana"][1]
+    verify = site.services.accounts.verify
+    monkeypatch.setattr(
+        site.services.accounts, "verify", lambda name, word: verify(name, word) if word == right else None
+    )
+    owner = TestClient(site.client.app, raise_server_exceptions=False)
+    for number in range(30):
+        attempt(site, site.client, f"198.51.100.{number % 3}", "ana", "guess")
+    assert attempt(site, owner, "203.0.113.9", "ana", right) == 200
+    # From then on the browser is known: not even somebody at the same address can use up its attempts.
+    for _ in range(60):
+        attempt(site, site.client, "203.0.113.9", "ana", "guess")
+    assert attempt(site, site.client, "203.0.113.9", "ana", right) == 429
+    assert attempt(site, owner, "203.0.113.9", "ana", right) == 200
+    assert attempt(site, owner, "203.0.113.9", "ben", "guess") == 429
+    known = [attempt(site, owner, "203.0.113.9", "ana", "guess") for _ in range(12)]
+    assert 429 in known, "a stolen browser has its own limit"
 
 
 def test_accounts_refuse_what_they_should(tmp_path: object) -> None:

@@ -262,3 +262,18 @@ def test_an_unregistered_data_set_is_refused_until_the_custodian_registers_it(
     assert site.release("ana", document()).status_code == 200
     lines = site.services.desk.ledger.entries("townspeople")
     assert [line.by for line in lines if line.kind == "register"] == ["cus"]
+
+
+def test_a_release_may_name_the_preview_that_it_means(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    path = "/api/v1/datasets/towns/plan"
+    digest = site.call("ana", "POST", path, json=document("0.5")).json()["digest"]
+    other = site.release("ana", document("0.6"), headers={"Preview-Digest": digest})
+    assert other.status_code == 409 and error_code(other) == "stale_request"
+    assert site.call("ana", "GET", "/api/v1/jobs").json() == []
+    assert site.release("ana", document("0.5"), headers={"Preview-Digest": digest}).status_code == 200
+    grouped = {"table": {"rows": [{"variable": "town", "categories": ["Aby", "Bro", "Cedar"]}]}}
+    same = site.call(
+        "ben", "POST", path, json=grouped | {"privacy": {"definition": "pure", "epsilon": "1/2"}}
+    )
+    assert same.json()["digest"] == digest

@@ -1,12 +1,13 @@
 """A real server on loopback with a small population, for journeys in a real browser."""
 
+import asyncio
 import csv
 import random
 import re
 import socket
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,20 @@ description = "The same town in an earlier year, as a ready list."
 
 
 @dataclass
+class Distance:
+    """The way between browser and server: whatever the builder sends arrives so many seconds later."""
+
+    app: Any = None
+    seconds: float = 0.0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Wait, then pass on."""
+        if self.seconds and scope.get("path", "").startswith("/d/"):
+            await asyncio.sleep(self.seconds)
+        await self.app(scope, receive, send)
+
+
+@dataclass
 class Site:
     """The running server."""
 
@@ -123,6 +138,7 @@ class Site:
     passwords: dict[str, str]
     server: uvicorn.Server
     thread: threading.Thread
+    distance: Distance = field(default_factory=Distance)
 
     def stop(self) -> None:
         """End the server and wait for it."""
@@ -179,11 +195,12 @@ def start(folder: Path) -> Site:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    distance = Distance(app)
+    server = uvicorn.Server(uvicorn.Config(distance, host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     for _ in range(300):
         if server.started:
-            return Site(f"http://127.0.0.1:{port}", services, PASSWORDS, server, thread)
+            return Site(f"http://127.0.0.1:{port}", services, PASSWORDS, server, thread, distance)
         time.sleep(0.05)
     raise RuntimeError("the server did not start")

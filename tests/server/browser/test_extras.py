@@ -65,3 +65,17 @@ def test_a_double_click_spends_once(page: Any, site: Any) -> None:
     page.dblclick("#release")
     page.wait_for_url(re.compile(r"/r/[0-9a-f]+"))
     assert site.services.quota(site.services.accounts.find("anna"), "commuters").charges == 1
+
+
+def test_the_buttons_beside_the_form_work_with_javascript_too(page: Any, site: Any) -> None:
+    page.goto(
+        f"{site.address}/d/commuters/table?rows=mode&rows=district&columns=age&definition=pure&epsilon=0.5"
+    )
+    page.click("#do-earlier-district")
+    page.wait_for_url(re.compile(r"\?rows=district&rows=mode&columns=age&"))
+    page.click("#do-swap")
+    page.wait_for_url(re.compile(r"\?rows=age&columns=district&columns=mode&"))
+    page.click("#do-remove-mode")
+    page.wait_for_url(re.compile(r"\?rows=age&columns=district&"))
+    page.click("#do-clear")
+    page.wait_for_url(re.compile(r"/table\?definition="))

@@ -47,7 +47,7 @@ def test_newcomer_builds_releases_downloads_and_tests(visit: Any, site: Any) -> 
     nina.press("a:text-is('Test of independence')")
     nina.sees("Variables to test together")
     nina.press("#run-test")
-    nina.sees("The variables are related")
+    nina.sees("A relation is shown")
     nina.press("a:text-is('Cite and reuse')")
     nina.sees(f"Ledger entry {entry}")
 

@@ -49,7 +49,7 @@ def test_every_code_of_a_refusal_has_a_sentence(language: str) -> None:
 def test_a_refusal_is_german_with_the_english_text_as_detail(app: Any) -> None:
     anna = german(app, "anna")
     page = anna.get("/d/commuters/table?rows=mode&definition=pure&epsilon=90").text
-    assert "Ihr Kontingent reicht für diese Anfrage nicht" in page
+    assert "Das Kontingent reicht für diese Anfrage nicht" in page
     assert re.search(r'lang="en">The quota of .{1,10}anna.{1,10} cannot pay', page)
     wrong = anna.get("/d/commuters/table?rows=mode&definition=pure&epsilon=abc").text
     assert re.search(r'role="alert">\s*<p>(Die Anfrage|Eine Zahl)', wrong)

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -59,14 +60,16 @@ def token(client: TestClient, path: str = "/") -> str:
     return found.group(1)
 
 
+def seen(client: TestClient, fields: dict[str, str]) -> str:
+    """The digest of what the builder shows for these fields."""
+    shown = client.get(f"/d/commuters/table?{urlencode(fields)}", follow_redirects=True)
+    found = re.search(r'name="seen" value="([0-9a-f]{32})"', shown.text)
+    return found.group(1) if found else ""
+
+
 def release(client: TestClient, **fields: str) -> str:
-    form = {
-        "csrf": token(client, "/account"),
-        "rows": "mode",
-        "epsilon": "0.1",
-        "definition": "pure",
-        **fields,
-    }
+    wanted = {"rows": "mode", "epsilon": "0.1", "definition": "pure", **fields}
+    form = {"csrf": token(client, "/account"), **wanted, "seen": seen(client, wanted)}
     answer = client.post("/d/commuters/release", data=form)
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])
@@ -97,7 +100,7 @@ def test_static_files_may_be_kept(app: Any) -> None:
     ("path", "fields"),
     [
         ("/d/commuters/release", {"rows": "mode", "epsilon": "0.1"}),
-        ("/saved", {"dataset": "commuters", "rows": "mode"}),
+        ("/d/commuters/saved", {"rows": "mode"}),
         ("/account/tokens", {"label": "x"}),
         ("/sign-out", {}),
     ],
@@ -170,6 +173,23 @@ def test_the_same_request_twice_is_charged_once(app: Any) -> None:
     assert "again=1" in second and second.split("?")[0] == first.split("?")[0]
     assert "nothing was charged" in anna.get(second).text
     assert app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges == charges
+
+
+def test_a_table_that_was_not_previewed_is_shown_and_not_released(app: Any) -> None:
+    anna, services = visitor(app, "anna"), app.state.services
+    before = services.quota(services.accounts.find("anna"), "commuters").charges
+    fields = {"rows": "district", "columns": "age", "definition": "pure", "epsilon": "0.12"}
+    shown = seen(anna, fields)
+    form = {"csrf": token(anna, "/account"), **fields}
+    for wrong in (
+        {"seen": ""},
+        {"seen": shown, "epsilon": "0.13"},
+        {"seen": shown, "measure": "mean:minutes"},
+    ):
+        answer = anna.post("/d/commuters/release", data={**form, **wrong})
+        assert answer.status_code == 409 and "not the one that was previewed" in answer.text
+    assert services.quota(services.accounts.find("anna"), "commuters").charges == before
+    assert anna.post("/d/commuters/release", data={**form, "seen": shown}).status_code == 303
 
 
 def test_what_a_caller_wrote_is_escaped(app: Any) -> None:
@@ -398,3 +418,90 @@ def test_a_withdrawal_is_asked_about_first(app: Any) -> None:
     assert anna.post(address, data=foreign).status_code == 403
     assert carla.post(address, data={**form, "confirm": "yes"}).status_code == 303
     assert visitor(app).get(where).status_code == 403
+
+
+def test_a_comparison_says_what_95_percent_means(app: Any) -> None:
+    where = release(visitor(app, "anna"), rows="mode", epsilon="0.09").split("?")[0]
+    for code, sure, unsure, meaning in (
+        (
+            "en",
+            "larger than its margin of error",
+            "within its margin of error",
+            "of 100 intervals made in this way",
+        ),
+        (
+            "de",
+            "größer als seine Fehlerspanne",
+            "innerhalb seiner Fehlerspanne",
+            "Von 100 so gebildeten Intervallen",
+        ),
+    ):
+        reader = visitor(app)
+        reader.get(f"/language/{code}")
+        texts = [reader.get(f"{where}/compare?a=0&b={b}").text for b in (1, 2, 3)]
+        assert any(sure in text for text in texts) and all(meaning in text for text in texts)
+        assert not any("real" in re.sub(r"<[^>]+>", " ", text).split() or "echt" in text for text in texts)
+        assert unsure in reader.get(f"{where}/compare?a=0&b=1").text or sure in texts[0]
+
+
+def test_a_margin_of_a_percentage_is_never_shown_as_zero(app: Any) -> None:
+    where = release(visitor(app, "anna"), rows="mode", columns="age", epsilon="0.5").split("?")[0]
+    for show in ("row", "column", "total"):
+        for way in ("margin", "interval"):
+            text = visitor(app).get(f"{where}?show={show}&as={way}").text
+            margins = re.findall(r'class="moe">([^<]+)<', text)
+            assert margins and not [m for m in margins if re.search(r"[±<]\s*0[.,]0+\s*%", m)]
+            # The whole is 100 % of itself by definition.
+            assert not re.search(r'>100\.0\s%</span><span class="moe">', text)
+
+
+def test_an_approval_card_shows_what_the_asker_can_pay(app: Any) -> None:
+    services = app.state.services
+    carla, anna = (services.accounts.find(name) for name in ("carla", "anna"))
+    services.set_approval(carla, "ridgeford", "0.2")
+    try:
+        page = visitor(app, "carla").get("/custodian/budget/ridgeford").text
+        assert "Now: releases above ρ = 0.2 need an approval." in page
+        request = {
+            "dataset": "commuters",
+            "table": {"rows": ["age"]},
+            "privacy": {"definition": "pure", "epsilon": "0.66"},
+        }
+        services.set_quota(carla, "ridgeford", "anna", "0.5", "0")
+        job = services.submit(anna, "commuters", request).id
+        for _ in range(200):
+            if services.approvals(carla):
+                break
+            time.sleep(0.02)
+        card = visitor(app, "carla").get("/custodian/approvals").text
+        assert "Quota of the asker" in card and "of 0.5 left" in card and "even if you approve" not in card
+        services.set_quota(carla, "ridgeford", "anna", "0.1", "0")
+        card = visitor(app, "carla").get("/custodian/approvals").text
+        assert "even if you approve" in card and re.search(r'value="approve" type="submit" disabled', card)
+        services.refuse(carla, job)
+    finally:
+        services.set_quota(carla, "ridgeford", "anna", "0.5", "0")
+        services.desk.ledger.approval("ridgeford", None, by="test")
+
+
+def test_fewer_approvals_are_proposed_on_the_page_and_said_there(app: Any) -> None:
+    services, carla = app.state.services, visitor(app, "carla")
+    services.desk.ledger.approval("ridgeford", "0.3", by="test")
+    try:
+        form = {"csrf": token(carla, "/account"), "above": ""}
+        answer = carla.post("/custodian/budget/ridgeford/approval", data=form)
+        page = carla.get(answer.headers["location"]).text
+        assert "takes effect when a second custodian sets the same" in page
+        assert "carla proposes that no release needs an approval." in page and "confirm-approval" not in page
+    finally:
+        services.desk.ledger.approval("ridgeford", None, by="test")
+        services.store.write("DELETE FROM proposals")
+
+
+def test_a_reader_sees_the_price_and_is_asked_to_sign_in_only_to_release(app: Any) -> None:
+    address = TABLE.replace("epsilon=0.5", "epsilon=0.0123")
+    text = visitor(app).get(address).text
+    assert "Margin of error" in text and "sign-in-to-release" in text and 'id="release"' not in text
+    assert "Quota left" not in text and 'id="save"' not in text
+    auditor = visitor(app, "otto").get(address).text
+    assert "Margin of error" in auditor and "it does not release" in auditor and 'id="release"' not in auditor

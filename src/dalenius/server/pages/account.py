@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from dalenius.server.auth import CurrentUser, SignedIn, caller_address, sign_in, sign_out
+from dalenius.server.auth import CurrentUser, SignedIn, sign_in, sign_out, verified
 from dalenius.server.messages import translate
 from dalenius.server.pages.mine import quotas_of
 from dalenius.server.pages.page import Form, language_of, local, redirect, render
@@ -23,12 +23,8 @@ def ask(request: Request, user: CurrentUser, next: str = "/") -> Response:
 @router.post("/sign-in")
 def enter(request: Request, user: CurrentUser, form: Form) -> Response:
     """Check the password; a wrong one says the same as an unknown name."""
-    services = request.app.state.services
     name, target = form.one("name").strip(), local(form.one("next", "/"))
-    limit = services.config.limits.sign_ins_per_minute
-    services.limiter.take("sign-in", caller_address(request), limit)
-    services.limiter.take("sign-in as", name[:64], limit)
-    found = services.accounts.verify(name, form.one("password"))
+    found = verified(request, name, form.one("password"))
     if found is None:
         error = translate(language_of(request), "sign_in.wrong")
         return render(
@@ -80,7 +76,7 @@ def revoke_token(request: Request, user: SignedIn, form: Form) -> Response:
 def change_password(request: Request, user: SignedIn, form: Form) -> Response:
     """A new password, if the old one is right; every session ends."""
     services = request.app.state.services
-    services.limiter.take("sign-in as", user.name, services.config.limits.sign_ins_per_minute)
+    services.limiter.take("password of", user.name, services.config.limits.sign_ins_per_minute)
     if services.accounts.verify(user.name, form.one("old")) is None:
         return redirect(request, "/account", "account.wrong_old", "bad")
     services.accounts.set_password(user.name, form.one("new"))

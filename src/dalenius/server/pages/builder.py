@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,21 +11,24 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core import registry
-from dalenius.errors import DaleniusError, OtherRows
+from dalenius.errors import DaleniusError, OtherRows, RequestError
 from dalenius.server.accounts import User
-from dalenius.server.auth import CurrentUser
+from dalenius.server.auth import SESSION, CurrentUser, csrf_token, has_ended, limit_previews, require
+from dalenius.server.errors import NotSignedIn, StaleRequest
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.page import Form, language_of, redirect, render
+from dalenius.server.pages.page import Form, language_of, lead, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
 from dalenius.server.pages.state import PLACES, Pairs, TableState
 from dalenius.server.pages.wording import Wording
+from dalenius.server.parts import RELEASERS
 from dalenius.server.views import DatasetView, Preview
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Labels that an address may carry as conditions.
 _MOST_LABELS = 100
+_MOST_ACTIONS = 50
 
 
 @router.get("/d/{name}/table")
@@ -36,13 +40,29 @@ def build(request: Request, name: str, user: CurrentUser) -> Response:
     state = read_pairs(given, dataset)
     actions = [value for key, value in given if key == "do"]
     is_guided = any(key == "guide" for key, _ in given)
-    for action in actions[:1]:
+    # A slow answer may have been overtaken by the next press of a button: all of them count, in their order.
+    for action in actions[:_MOST_ACTIONS]:
         state = state.act(action, dataset)
     pairs = state.to_pairs() + ([("guide", "1")] if is_guided else [])
     address = _address(dataset, pairs)
-    if given and not state.problems and given != pairs:
+    if given and not state.problems and given != pairs and "hx-request" not in request.headers:
         return RedirectResponse(address, 303)
-    return _show(request, dataset, state, user, address, is_guided=is_guided)
+    if "hx-request" in request.headers and has_ended(request, user):
+        return lead(request, address)
+    response = _show(request, dataset, state, user, address, is_guided=is_guided)
+    # A script learns the one address from the answer itself: on a slow line a redirect is a second wait.
+    response.headers["HX-Push-Url"] = address
+    return response
+
+
+def _shown_again(
+    request: Request, dataset: DatasetView, state: TableState, user: User, status: int
+) -> Response:
+    """The builder with what was sent, in place of a release; it says why."""
+    address = _address(dataset, state.to_pairs())
+    response = _show(request, dataset, state, user, address, status=status)
+    response.headers["HX-Push-Url"] = address
+    return response
 
 
 def _address(dataset: DatasetView, pairs: Pairs) -> str:
@@ -56,17 +76,29 @@ def layout_query(state: TableState) -> str:
 
 
 def _show(
-    request: Request, dataset: DatasetView, state: TableState, user: User, address: str, *, is_guided: bool
+    request: Request,
+    dataset: DatasetView,
+    state: TableState,
+    user: User,
+    address: str,
+    *,
+    is_guided: bool = False,
+    status: int = 200,
 ) -> Response:
     services = request.app.state.services
     wording = Wording(language_of(request), services)
     document = state.to_request(dataset.name)
-    preview, error, from_list = _price(services, user, dataset, state, document)
+    preview, error, from_list = _price(request, user, dataset, state, document)
     code = preview.refusal["error"]["code"] if preview and preview.refusal else ""
-    return render(
+    response = render(
         request,
         "builder/page.html",
         user,
+        status=status,
+        here=address,
+        is_stale=status == StaleRequest.http_status,
+        is_expired=has_ended(request, user),
+        csrf=csrf_token(request),
         d=dataset,
         state=state,
         heading=wording.state_title(dataset, state),
@@ -92,23 +124,29 @@ def _show(
         is_guided=is_guided,
         guide_step=1 if state.is_empty else 2 if len(state.choices) < 2 else 3,
     )
+    if has_ended(request, user):
+        # It is said once, on a whole page; from then on the reader is a reader.
+        response.delete_cookie(SESSION, path="/")
+    return response
 
 
 def _price(
-    services: Any, user: User, dataset: DatasetView, state: TableState, document: dict[str, Any]
+    request: Request, user: User, dataset: DatasetView, state: TableState, document: dict[str, Any]
 ) -> tuple[Preview | None, DaleniusError | None, bool]:
-    """The preview for who may release; for others, whether the stored list answers the request."""
+    """The preview, and whether the stored list answers the request; then a reader needs no other price."""
+    services = request.app.state.services
     if state.is_empty:
         return None, None, False
     try:
-        if user.may_release:
-            preview: Preview = services.preview(user, dataset.name, document)
-            return preview, None, preview.from_list
-        services.read_request(dataset.name, document)
-        is_listed = dataset.has_list and services.list_answer(user, dataset.name, document) is not None
+        if not user.may_release and dataset.has_list:
+            services.read_request(dataset.name, document)
+            if services.list_answer(user, dataset.name, document) is not None:
+                return None, None, True
+        limit_previews(request, user)
+        preview: Preview = services.preview(user, dataset.name, document)
     except DaleniusError as error:
         return None, error, False
-    return None, None, is_listed
+    return preview, None, preview.from_list
 
 
 def _narrower(
@@ -152,21 +190,33 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
     state = read_pairs(form.pairs, dataset)
     document = state.to_request(dataset.name)
     layout = layout_query(state)
-    known = await run_in_threadpool(services.preview, user, dataset.name, document)
-    if known.already is not None:
-        return RedirectResponse(f"/r/{quote(known.already.entry)}?{layout}&again=1", 303)
-    job = await run_in_threadpool(services.submit, user, dataset.name, document, form.one("key"))
+    shown = partial(_shown_again, request, dataset, state, user)
+    if "hx-request" in request.headers and user.is_anonymous:
+        return lead(request, _address(dataset, state.to_pairs()))
+    if user.is_anonymous:
+        return await run_in_threadpool(shown, NotSignedIn.http_status)
+    require(user, *RELEASERS)
+    try:
+        known = await run_in_threadpool(services.preview, user, dataset.name, document)
+        if known.already is not None:
+            return lead(request, f"/r/{quote(known.already.entry)}?{layout}&again=1")
+        if known.digest != form.one("seen"):
+            raise StaleRequest
+    except RequestError as error:
+        return await run_in_threadpool(shown, error.http_status)
+    submit = partial(services.submit, user, dataset.name, document, form.one("key"), seen=form.one("seen"))
+    job = await run_in_threadpool(submit)
     job = await services.wait(user, job.id, 8.0)
     if job.state == "done":
-        return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
-    return RedirectResponse(f"/jobs/{quote(job.id)}?{layout}", 303)
+        return lead(request, f"/r/{quote(job.entry)}?{layout}")
+    return lead(request, f"/jobs/{quote(job.id)}?{layout}")
 
 
-@router.post("/saved")
-def save(request: Request, user: CurrentUser, form: Form) -> Response:
+@router.post("/d/{name}/saved")
+def save(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
     """Keep the table being built under its title."""
     services = request.app.state.services
-    dataset = services.dataset(form.one("dataset"))
+    dataset = services.dataset(name)
     state = read_pairs(form.pairs, dataset)
     title = Wording(language_of(request), services).state_title(dataset, state)[:200]
     services.save(user, title, dataset.name, state.to_request(dataset.name))

@@ -216,7 +216,8 @@ class _Builder:
         factor = NormalDist().inv_cdf(0.5 + self.confidence / 2)
         return Cell(
             value=share,
-            half=None if error is None else factor * error,
+            # A sum's share of itself is no measurement: it has no margin.
+            half=factor * error if error else None,
             mark=mark,
             is_total=is_total,
             is_percent=True,

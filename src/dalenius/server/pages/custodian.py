@@ -1,6 +1,7 @@
 """The custodian's desk: data sets, budgets, quotas, approvals, publication, policy, users."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -56,9 +57,8 @@ def datasets(request: Request, user: CurrentUser) -> Response:
     services = request.app.state.services
     found = []
     for view in services.datasets(user):
-        account = _account(services, user, view.population)
-        listed = services.list_view(view.name) if account and view.has_list else None
-        found.append((view, account, listed))
+        listed = services.list_view(view.name) if view.has_list else None
+        found.append((view, services.is_registered(user, view.name), listed))
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=found)
 
 
@@ -108,6 +108,7 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         account=account,
         purses=[purse.to_dict() for purse in purses if purse.charges or _has_limit(purse)],
         users=services.users(user),
+        rule=services.approval_rule(user, population),
         epsilon_view=wording.amount(spent),
     )
 
@@ -147,8 +148,10 @@ def quota(request: Request, population: str, user: CurrentUser, form: Form) -> R
 @router.post("/budget/{population}/approval")
 def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Ask for a second person above a cost."""
-    request.app.state.services.set_approval(user, population, _typed(request, form, "above") or None)
-    return redirect(request, _back(population), "custody.approval_ok")
+    above = _typed(request, form, "above") or None
+    if request.app.state.services.set_approval(user, population, above):
+        return redirect(request, _back(population), "custody.approval_ok")
+    return redirect(request, _back(population), "custody.approval_proposed", "care")
 
 
 @router.get("/approvals")
@@ -158,17 +161,33 @@ def approvals(request: Request, user: CurrentUser) -> Response:
     services = request.app.state.services
     wording = Wording(language_of(request), services)
     jobs = [
-        (job, wording.request_title(job.dataset, job.request), _preview(services, user, job))
+        {
+            "job": job,
+            "title": wording.request_title(job.dataset, job.request),
+            "preview": _told(services.preview, user, job.dataset, dict(job.request)),
+            "quota": _told(services.quota_of_job, user, job),
+            "refusal": _foreseen(services, user, job),
+        }
         for job in services.approvals(user)
     ]
     return _desk(request, "custodian/approvals.html", user, "approvals", jobs=jobs)
 
 
-def _preview(services: Any, user: User, job: JobView) -> Any:
+def _told(ask: Callable[..., Any], *question: Any) -> Any:
+    """An answer for a card, or nothing where it is refused: the card itself must always be shown."""
     try:
-        return services.preview(user, job.dataset, dict(job.request))
+        return ask(*question)
     except DaleniusError:
         return None
+
+
+def _foreseen(services: Any, user: User, job: JobView) -> DaleniusError | None:
+    """Why a waiting request could not be released even if it were approved."""
+    try:
+        found: DaleniusError | None = services.approval_refusal(user, job.id)
+    except DaleniusError as error:
+        return error
+    return found
 
 
 @router.post("/approvals/{job_id}")

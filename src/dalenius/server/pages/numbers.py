@@ -38,6 +38,17 @@ def percent(value: float, language: str = "en", digits: int = 1) -> str:
     return f"{number(value * 100, language, digits)}{_THIN}%"
 
 
+def percent_digits(half: float, most: int = 4) -> int:
+    """Decimals of a percentage that show at least one digit of its margin of error, which is a share of one.
+
+    >>> [percent_digits(half) for half in (0.12, 0.0095, 0.009, 0.0004, 0.00003, 1e-9)]
+    [1, 1, 2, 2, 3, 4]
+    """
+    if half >= 0.0095:
+        return 1
+    return next((n for n in range(2, most) if half >= 0.95 * 10.0 ** (-2 - n)), most)
+
+
 def amount(value: object, language: str = "en", digits: int = 4) -> str:
     """A privacy amount for readers: a few significant digits; the exact value is in the documents.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
@@ -17,6 +17,7 @@ from dalenius.server import messages
 from dalenius.server.accounts import User
 from dalenius.server.auth import check_form, csrf_token
 from dalenius.server.pages.wording import Wording
+from dalenius.server.views import DatasetView
 
 HERE = Path(__file__).parent.parent
 LANGUAGE = "dalenius_language"
@@ -114,7 +115,7 @@ def render(
                 ),
                 "flash": flash,
                 **wording.names(),
-                **context,
+                **{name: _spoken(value, language) for name, value in context.items()},
             }
         )
     )
@@ -123,6 +124,15 @@ def render(
     if flash:
         response.delete_cookie(FLASH, path="/")
     return response
+
+
+def _spoken(value: Any, language: str) -> Any:
+    """Data sets in the reader's language, alone or in a list; everything else unchanged."""
+    if isinstance(value, DatasetView):
+        return value.in_language(language)
+    if isinstance(value, list | tuple) and value and all(isinstance(item, DatasetView) for item in value):
+        return [item.in_language(language) for item in value]
+    return value
 
 
 def _menu(request: Request, user: User) -> list[dict[str, Any]]:
@@ -142,11 +152,18 @@ def _menu(request: Request, user: User) -> list[dict[str, Any]]:
     return shown
 
 
+def lead(request: Request, address: str) -> Response:
+    """Go on to another page: as browsers do it, or by the header of a script that asked for a part of a page."""
+    if "hx-request" in request.headers:
+        return Response(status_code=200, headers={"HX-Redirect": address})
+    return RedirectResponse(address, 303)
+
+
 def redirect(
     request: Request, address: str, said: str = "", kind: str = "good", **values: object
-) -> RedirectResponse:
+) -> Response:
     """Go on to another page, which says once what happened (a key of the messages)."""
-    response = RedirectResponse(local(address), 303)
+    response = lead(request, local(address))
     if said:
         text = "\n".join([kind, said, *(f"{k}={v}" for k, v in values.items())])
         response.set_cookie(

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
@@ -14,7 +14,7 @@ from dalenius.server import logs, messages
 from dalenius.server.accounts import ANONYMOUS
 from dalenius.server.auth import identify
 from dalenius.server.errors import NotFound, NotSignedIn, places
-from dalenius.server.pages.page import here, language_of, render
+from dalenius.server.pages.page import here, language_of, lead, render
 
 
 class PageRoute(APIRoute):
@@ -29,7 +29,7 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except NotSignedIn as error:
                 if request.method == "GET" and "authorization" not in request.headers:
-                    return RedirectResponse(f"/sign-in?next={quote(here(request))}", 303)
+                    return lead(request, f"/sign-in?next={quote(here(request))}")
                 return refuse(request, error)
             except DaleniusError as error:
                 return refuse(request, error)

@@ -72,7 +72,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         named = dict_of(_by_axis(shown))
         crosstab = lay_out(
             release,
-            release.table,
+            shown.spoken(release.table),
             rows=named.get("rows", ()),
             columns=named.get("columns", ()),
             wafers=named.get("wafers", ()),
@@ -137,18 +137,23 @@ def _by_axis(shown: Shown) -> list[tuple[str, str]]:
 
 def _cell_text(wording: Wording, cell: Cell) -> str:
     value = cell.value or 0.0
-    return numbers.percent(value, wording.language) if cell.is_percent else wording.num(value)
+    if not cell.is_percent:
+        return wording.num(value)
+    digits = 1 if cell.half is None else numbers.percent_digits(cell.half)
+    return numbers.percent(value, wording.language, digits)
 
 
 def _error_text(wording: Wording, error_as: str, cell: Cell) -> str:
     language = wording.language
-    digits = 2 if (cell.half or 0.0) < 0.0095 else 1
+    digits = numbers.percent_digits(cell.half or 0.0)
     text: Callable[[float], str] = (
         (lambda v: numbers.percent(v, language, digits)) if cell.is_percent else wording.num
     )
     if error_as == "interval" and cell.lower is not None and cell.upper is not None:
         return wording.t("release.to_read", low=text(cell.lower), high=text(cell.upper))
     half = cell.half or 0.0
+    if cell.is_percent and half < 0.5 * 10.0 ** (-2 - digits):
+        return f"<\u202f{text(10.0 ** (-2 - digits))}"
     return f"±\u202f{text(half if cell.is_percent or half < 10 else ceil(half))}"
 
 

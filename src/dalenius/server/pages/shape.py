@@ -38,8 +38,9 @@ def labels_of(choice: AxisChoice, dataset: DatasetView, wording: Wording) -> tup
         return tuple(name for name, _ in choice.groups)
     for level in variable.levels:
         if level.name == choice.level:
-            return level.groups
-    return choice.picks or variable.categories
+            return tuple(wording.said(dataset, choice.variable, group) for group in level.groups)
+    kept = choice.picks or variable.categories
+    return tuple(wording.said(dataset, choice.variable, label) for label in kept)
 
 
 def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape | None:

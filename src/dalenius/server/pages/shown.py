@@ -1,5 +1,6 @@
 """One released table and one reader: what all pages of the table need."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -7,7 +8,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from dalenius.core.domain import Axis
-from dalenius.core.release import Release
+from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.pages.address import from_request
@@ -80,7 +81,17 @@ class Shown:
     def axis_label(self, axis: Axis) -> str:
         """What an axis is called."""
         label = self.wording.label(self.dataset, axis.variable)
-        return f"{label} ({axis.level})" if axis.level else label
+        return f"{label} ({self.wording.level_name(self.dataset, axis.level)})" if axis.level else label
+
+    def spoken(self, table: Table) -> Table:
+        """The table with its labels in the reader's language, for display alone."""
+        axes = tuple(
+            replace(
+                axis, labels=tuple(self.wording.said(self.dataset, axis.variable, x) for x in axis.labels)
+            )
+            for axis in table.space.axes
+        )
+        return replace(table, space=replace(table.space, axes=axes))
 
     def frame(self, section: str) -> dict[str, Any]:
         """What the frame around every section shows."""

@@ -45,6 +45,8 @@ class Wording:
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
+            "said": self.said,
+            "level_name": self.level_name,
         }
 
     def num(self, value: object, digits: int | None = None) -> str:
@@ -102,14 +104,22 @@ class Wording:
     def _dataset(self, name: str) -> DatasetView | None:
         try:
             found: DatasetView = self._services.dataset(name)
-            return found
+            return found.in_language(self.language)
         except DaleniusError:
             return None
 
     def label(self, dataset: DatasetView | None, variable: str) -> str:
         """A variable's label."""
-        found = dataset.variable(variable) if dataset else None
+        found = dataset.in_language(self.language).variable(variable) if dataset else None
         return (found.label or found.name) if found else variable
+
+    def said(self, dataset: DatasetView | None, variable: str, label: str) -> str:
+        """A category or group."""
+        return dataset.said(self.language, variable, label) if dataset else label
+
+    def level_name(self, dataset: DatasetView | None, level: str) -> str:
+        """A level of a hierarchy."""
+        return dataset.level_name(self.language, level) if dataset else level
 
     def measure(self, dataset: DatasetView | None, measure: str, of: str | None) -> str:
         """What a cell shows."""
@@ -136,7 +146,8 @@ class Wording:
             name = str(condition["variable"])
             label = self.label(dataset, name)
             if "categories" in condition:
-                found.append(f"{label}: {', '.join(str(c) for c in condition['categories'])}")
+                kept = (self.said(dataset, name, str(c)) for c in condition["categories"])
+                found.append(f"{label}: {', '.join(kept)}")
                 continue
             variable = dataset.variable(name) if dataset else None
             step = Fraction(variable.step) if variable and variable.step else Fraction(1)
@@ -167,7 +178,7 @@ class Wording:
         if choice.cuts:
             return self.limits(choice.cuts)
         if choice.level and choice.level != "*":
-            return choice.level
+            return self.level_name(dataset, choice.level)
         if choice.level == "*":
             return self.t("builder.groups_n", n=len(choice.groups))
         variable = dataset.variable(choice.variable)
@@ -178,7 +189,10 @@ class Wording:
 
     def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
         """Conditions in words."""
-        found = [f"{self.label(dataset, name)}: {', '.join(labels)}" for name, labels in state.where.items()]
+        found = [
+            f"{self.label(dataset, name)}: {', '.join(self.said(dataset, name, label) for label in labels)}"
+            for name, labels in state.where.items()
+        ]
         for name, (low, high) in state.ranges.items():
             found.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
         return found

@@ -11,7 +11,14 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
-from dalenius.server.auth import CurrentUser, SignedIn, caller_address, current_user, is_unmarked
+from dalenius.server.auth import (
+    CurrentUser,
+    SignedIn,
+    caller_address,
+    current_user,
+    is_unmarked,
+    limit_previews,
+)
 from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate
 from dalenius.server.errors import NotFound
@@ -45,8 +52,9 @@ def dataset(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
 
 
 @router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE))
-async def plan(request: Request, name: Name, user: SignedIn) -> JSONResponse:
-    """Cells, cost, expected error, quota: free, no data are read."""
+async def plan(request: Request, name: Name, user: CurrentUser) -> JSONResponse:
+    """Cells, cost, expected error, and the quota of who has one: free, no data are read."""
+    limit_previews(request, user)
     document = await read_document(request)
     view = await run_in_threadpool(request.app.state.services.preview, user, name, document)
     return JSONResponse(plain(view))
@@ -93,6 +101,9 @@ async def release(
     name: Name,
     user: SignedIn,
     idempotency_key: Annotated[str, Header(max_length=200)] = "",
+    preview_digest: Annotated[
+        str | None, Header(max_length=100, description="`digest` of a plan: refuse whatever is not that.")
+    ] = None,
     wait: Annotated[float, Query(ge=0, le=120, description="Seconds to wait for the answer.")] = 20,
     format: Format = None,
 ) -> Response:
@@ -103,7 +114,8 @@ async def release(
     found = await run_in_threadpool(services.list_answer, user, name, document)
     if found is not None:
         return send(request, await run_in_threadpool(services.download_of, found, chosen))
-    job: JobView = await run_in_threadpool(services.submit, user, name, document, idempotency_key)
+    submit = partial(services.submit, user, name, document, idempotency_key, seen=preview_digest)
+    job: JobView = await run_in_threadpool(submit)
     if job.cells <= services.config.limits.direct_cells:
         job = await services.wait(user, job.id, min(wait, services.config.limits.wait_seconds))
     return await run_in_threadpool(_outcome, request, user, job, chosen)

@@ -9,11 +9,11 @@ from dalenius.server.accounts import User
 from dalenius.server.auth import (
     CurrentUser,
     SignedIn,
-    caller_address,
     csrf_token,
     refuse_other_sites,
     sign_in,
     sign_out,
+    verified,
 )
 from dalenius.server.errors import NotSignedIn
 from dalenius.server.routes.api import EntryName, JobName, Name
@@ -47,19 +47,14 @@ def create_token(request: Request, body: TokenBody, user: CurrentUser) -> dict[s
 
 def _owner(request: Request, body: TokenBody, user: User) -> User:
     if body.name:
-        return verified(request, body.name, body.password)
+        return _verified(request, body.name, body.password)
     if user.is_anonymous:
         raise NotSignedIn("Sign in, or send name and password.")
     return user
 
 
-def verified(request: Request, name: str, password: str) -> User:
-    """The user with this password; attempts are limited for each name and for each address."""
-    services = request.app.state.services
-    limit = services.config.limits.sign_ins_per_minute
-    services.limiter.take("sign-in", caller_address(request), limit)
-    services.limiter.take("sign-in as", name, limit)
-    found: User | None = services.accounts.verify(name, password)
+def _verified(request: Request, name: str, password: str) -> User:
+    found = verified(request, name, password)
     if found is None:
         raise NotSignedIn("The name or the password is wrong.")
     return found
@@ -75,7 +70,7 @@ def session(request: Request, user: CurrentUser) -> dict[str, str]:
 def open_session(request: Request, body: SignInBody) -> JSONResponse:
     """Sign in with a cookie, as a browser does."""
     refuse_other_sites(request)
-    user = verified(request, body.name, body.password)
+    user = _verified(request, body.name, body.password)
     response = JSONResponse({"name": user.name, "role": user.role})
     sign_in(request, response, user)
     return response
@@ -153,11 +148,23 @@ def set_quota(
     return Response(status_code=204)
 
 
-@router.put("/populations/{population}/approval", status_code=204)
+@router.get("/populations/{population}/approval")
+def approval_rule(request: Request, population: Name, user: SignedIn) -> dict[str, Any]:
+    """The rho above which a second person approves, and what a custodian proposed instead."""
+    return plain(request.app.state.services.approval_rule(user, population))  # type: ignore[no-any-return]
+
+
+@router.put(
+    "/populations/{population}/approval",
+    status_code=204,
+    responses={
+        202: {"description": "Asks for fewer approvals: waits until another custodian sets the same."}
+    },
+)
 def set_approval(request: Request, population: Name, body: ThresholdBody, user: SignedIn) -> Response:
-    """Set the rho above which a second person approves."""
-    request.app.state.services.set_approval(user, population, body.above)
-    return Response(status_code=204)
+    """Set the rho above which a second person approves; fewer approvals need a second custodian."""
+    is_in_force = request.app.state.services.set_approval(user, population, body.above)
+    return Response(status_code=204 if is_in_force else 202)
 
 
 @router.get("/approvals")

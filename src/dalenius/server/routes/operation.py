@@ -17,7 +17,7 @@ def health() -> dict[str, str]:
     return {"status": "ok", "version": VERSION}
 
 
-@router.get("/readyz", summary="Whether the ledger and the store answer")
+@router.get("/readyz", summary="Whether ledger and store answer and every data set is registered")
 def ready(request: Request) -> Response:
     """Ready to plan and release."""
     services = request.app.state.services
@@ -25,10 +25,13 @@ def ready(request: Request) -> Response:
         with services.desk.outages():
             services.desk.catalogue.refreshed()
         services.store.read("SELECT 1")
+        missing = services.desk.unregistered()
     except Exception:
         return _not_ready("The ledger or the store cannot be reached.")
     if not services.is_ready:
         return _not_ready("Data sets are being registered.")
+    if missing:
+        return _not_ready(f"Not registered yet: {', '.join(missing)}. The custodian registers it.")
     return Response(b'{"status":"ready"}', media_type="application/json")
 
 

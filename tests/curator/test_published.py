@@ -1,0 +1,106 @@
+"""A tighter proof changes the noise of new releases; what was published before still answers, for free."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dalenius import Curator
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.definitions import probabilistic
+from dalenius.errors import TooLarge
+from dalenius.ledger import Ledger
+
+DATASET: dict[str, Any] = {
+    "dataset": {"name": "toy", "population": "toy", "public": True},
+    "variables": {"sex": {"categories": ["female", "male"]}, "vote": {"categories": ["yes", "no"]}},
+}
+POLICY: dict[str, Any] = {"budget": {"rho": 60, "delta": "1/100"}}
+ROWS = {"sex": ["female", "male"] * 8, "vote": ["yes", "no", "no", "yes"] * 4}
+CONCENTRATED = {
+    "definition": "zero_concentrated",
+    "rho": "1/4",
+    "delta": "1e-6",
+    "mechanism": "truncated_normal",
+}
+PROBABILISTIC = {
+    "definition": "probabilistic",
+    "epsilon": 1,
+    "delta": "1e-6",
+    "mechanism": "discrete_gaussian",
+}
+
+
+def curator(ledger: Path, policy: dict[str, Any] = POLICY) -> Curator:
+    return Curator.open(
+        DATASET, ledger=ledger, policy=policy, data=ROWS, rng=RecordedRandomness("published before")
+    )
+
+
+def entries(folder: Path) -> int:
+    with Ledger.open(folder) as ledger:
+        return len(ledger.entries("toy"))
+
+
+def as_before(patch: pytest.MonkeyPatch) -> None:
+    """Price as earlier versions did: by the stated pair, and without the tail of a loss distribution."""
+    patch.setattr(PrivacyProfile, "zero_concentrated", PrivacyProfile.stated_concentrated)
+
+    def nothing(products: object, epsilon: object, *, is_estimated: bool = False) -> object:
+        raise TooLarge("not known")
+
+    patch.setattr(probabilistic, "product_tail", nothing)
+
+
+@pytest.mark.parametrize("privacy", [CONCENTRATED, PROBABILISTIC], ids=["concentrated", "probabilistic"])
+def test_a_release_under_an_earlier_law_answers_the_same_request_for_free(
+    privacy: dict[str, Any], tmp_path: Path
+) -> None:
+    request = {"table": {"rows": ["sex"]}, "privacy": privacy}
+    store = tmp_path / "ledger.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        as_before(patch)
+        with curator(store) as first:
+            first.register(by="custodian")
+            released = first.release(request)
+    before = entries(store)
+    with curator(store) as second:
+        assert second.plan(request).law != released.law
+        again = second.release(request)
+        assert (again.law, again.blocks[0].values.tolist()) == (
+            released.law,
+            released.blocks[0].values.tolist(),
+        )
+        spelled = {"table": {"columns": ["sex"]}, "privacy": privacy}
+        assert second.release(spelled).provenance.ledger_entry == released.provenance.ledger_entry
+    assert entries(store) == before
+
+
+def test_another_rule_another_request_and_another_file_are_charged(tmp_path: Path) -> None:
+    request = {"table": {"rows": ["sex"]}, "privacy": CONCENTRATED}
+    store = tmp_path / "ledger.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        as_before(patch)
+        with curator(store) as first:
+            first.register(by="custodian")
+            entry = first.release(request).provenance.ledger_entry
+    with curator(store, POLICY | {"table": {"nonnegative": True}}) as ruled:
+        assert ruled.release(request).provenance.ledger_entry != entry
+    with curator(store) as second:
+        other = {"table": {"rows": ["vote"]}, "privacy": CONCENTRATED}
+        smaller = {"table": {"rows": ["sex"]}, "privacy": CONCENTRATED | {"rho": "1/5"}}
+        laplace = {"table": {"rows": ["sex"]}, "privacy": CONCENTRATED | {"mechanism": "truncated_laplace"}}
+        found = [second.release(r).provenance.ledger_entry for r in (other, smaller, laplace)]
+        assert entry not in found and len(set(found)) == 3
+
+
+def test_named_noise_does_not_answer_a_request_that_leaves_the_choice_open(tmp_path: Path) -> None:
+    store = tmp_path / "ledger.sqlite"
+    with curator(store) as only:
+        only.register(by="custodian")
+        named = only.release({"table": {"rows": ["sex"]}, "privacy": PROBABILISTIC})
+        free = {k: v for k, v in PROBABILISTIC.items() if k != "mechanism"}
+        chosen = only.release({"table": {"rows": ["sex"]}, "privacy": free})
+        assert chosen.provenance.mechanism != named.provenance.mechanism
+        assert chosen.provenance.ledger_entry != named.provenance.ledger_entry

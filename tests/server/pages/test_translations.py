@@ -1,0 +1,74 @@
+"""A data set speaks the reader's language where its document does; requests and documents keep its own words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from dalenius.demo import survey
+from dalenius.server.accounts import Role, User
+from dalenius.server.app import create_app
+from dalenius.server.config import ServerConfig
+
+CONFIG = """
+policy = "policy.toml"
+secure_cookies = false
+[[datasets]]
+document = "survey-2023.toml"
+"""
+CARLA = User("carla", Role.CUSTODIAN)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder: Path = tmp_path_factory.mktemp("translated")
+    survey.materialise(folder, 300)
+    (folder / "server.toml").write_text(CONFIG)
+    made = create_app(ServerConfig.load(folder / "server.toml"))
+    made.state.services.register(CARLA, "survey-2023")
+    with TestClient(made):
+        yield made
+
+
+def pages(app: Any, path: str) -> tuple[str, str]:
+    """The same page in English and in German."""
+    english, german = TestClient(app), TestClient(app)
+    german.get("/language/de", params={"next": "/"})
+    return english.get(path).text, german.get(path).text
+
+
+def test_title_variables_levels_and_categories_are_translated(app: Any) -> None:
+    english, german = pages(app, "/d/survey-2023")
+    for own, said in (
+        ("Labour force survey 2023 (synthetic)", "Arbeitskräfteerhebung 2023 (synthetisch)"),
+        ("Labour status", "Erwerbsstatus"),
+        ("self-employed", "selbständig"),
+        ("district", "Kreis"),
+    ):
+        assert own in english and said not in english
+        assert said in german
+    assert "Labour status" not in german
+
+
+def test_a_form_shows_translated_words_and_sends_the_documents_own(app: Any) -> None:
+    english, german = pages(app, "/d/survey-2023/table?rows=region&columns=status&wafers=sex")
+    for text in (english, german):
+        assert 'value="self-employed"' in text and 'value="district"' in text
+    assert "<span>selbständig</span>" in german and "<span>self-employed</span>" in english
+    assert "männlich" in german and "männlich" not in english
+
+
+def test_a_released_table_is_shown_in_the_readers_language_and_downloaded_in_its_own(app: Any) -> None:
+    request = {
+        "table": {"rows": [{"variable": "occupation", "level": "group"}], "columns": ["sex"]},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    curator = app.state.services.desk.find("survey-2023").curator
+    entry = curator.release(request).provenance.ledger_entry
+    english, german = pages(app, f"/r/{entry}")
+    assert "Führungskräfte" in german and "Berufshauptgruppe" in german and "weiblich" in german
+    assert "Managers" in english and "Führungskräfte" not in english
+    download = TestClient(app).get(f"/api/v1/releases/{entry}", headers={"Accept": "text/csv"}).text
+    assert "Führungskräfte" not in download
