@@ -422,6 +422,6 @@ def test_the_smallest_share_along_hierarchies_is_not_nothing() -> None:
 def test_a_refusal_says_in_a_sentence_which_strategy_is_not_available(
     strategy: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dalenius.curator.options.purses", lambda *_: ())
+    monkeypatch.setattr("dalenius.methods.margins.plan.purses", lambda *_: ())
     with pytest.raises(Unsupported, match=sentence):
         planned((2, 3), ((0,), (1,)), PURE, **({"strategy": strategy} if strategy else {}))

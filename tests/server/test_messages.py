@@ -3,12 +3,11 @@
 import re
 import string
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
+from dalenius.core import registry
 from dalenius.server import messages
-from dalenius.spec.request import TablePart
 
 SERVER = Path(messages.__file__).parent.parent
 
@@ -42,9 +41,8 @@ def test_every_string_that_is_asked_for_exists() -> None:
 
 @pytest.mark.parametrize("language", messages.languages())
 def test_every_measure_that_can_be_asked_has_a_title(language: str) -> None:
-    measures = get_args(TablePart.model_fields["measure"].annotation)
-    assert "dominance" in measures
-    assert {f"measure.{name}" for name in measures} <= set(messages.catalogue(language))
+    for method in registry.every("methods").values():
+        assert language in method.words
 
 
 def test_no_string_is_unused() -> None:

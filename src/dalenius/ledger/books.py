@@ -8,13 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dalenius.core.budget import MASTER
 from dalenius.core.rationals import rational
 from dalenius.core.release import Status
 from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.account import Account
 from dalenius.ledger.anchor import Anchor
-from dalenius.ledger.charge import MASTER, Registration, StoredRelease
+from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.odometer import Reading, read_odometer

@@ -24,6 +24,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from dalenius.core.budget import MASTER
 from dalenius.core.conversions import rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import (
@@ -38,7 +39,7 @@ from dalenius.core.rationals import (
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.loss import LossDistribution
 from dalenius.ledger.account import Account
-from dalenius.ledger.charge import DATA_DEPENDENT, MASTER
+from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.ledger.composition import epsilon_at, optimum
 
 _GRID = 10**6

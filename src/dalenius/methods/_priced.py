@@ -10,7 +10,7 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Measurement
 from dalenius.core.evidence import Evidence
-from dalenius.core.law import Additive, FloatArray, Law
+from dalenius.core.law import Additive, FloatArray, Law, Withheld
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import InternalError, Unsupported
@@ -82,7 +82,7 @@ def selected(measure: str, step: Fraction, *, is_unbiased: bool = False) -> Asse
                 values=np.asarray(block.values * float(step), dtype=np.float64),
                 variance=_unknown(block),
                 measure=measure,
-                is_unbiased=is_unbiased and block.role == "table",
+                is_unbiased=is_unbiased and block.role == "table" and isinstance(block.law, Withheld),
             )
             for block in blocks
         )

@@ -36,6 +36,7 @@ class CountMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
     Parameters: ClassVar[type[Part]] = CountParameters
     words: ClassVar[Mapping[str, Words]] = {

@@ -76,6 +76,7 @@ class DominanceMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = DominanceParameters
     words: ClassVar[Mapping[str, Words]] = {

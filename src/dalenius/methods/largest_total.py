@@ -30,6 +30,7 @@ class LargestTotalMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = LargestTotalParameters
     words: ClassVar[Mapping[str, Words]] = {

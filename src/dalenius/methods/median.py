@@ -31,6 +31,7 @@ class MedianMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     Parameters: ClassVar[type[Part]] = MedianParameters
     words: ClassVar[Mapping[str, Words]] = {

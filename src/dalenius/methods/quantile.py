@@ -32,6 +32,7 @@ class QuantileMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     Parameters: ClassVar[type[Part]] = QuantileParameters
     words: ClassVar[Mapping[str, Words]] = {

@@ -25,6 +25,7 @@ class RangeMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = OrderStatisticParameters
     words: ClassVar[Mapping[str, Words]] = {

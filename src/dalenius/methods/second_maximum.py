@@ -25,6 +25,7 @@ class SecondMaximumMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     Parameters: ClassVar[type[Part]] = OrderStatisticParameters
     words: ClassVar[Mapping[str, Words]] = {

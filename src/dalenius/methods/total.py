@@ -35,6 +35,7 @@ class TotalMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = TotalParameters
     words: ClassVar[Mapping[str, Words]] = {

@@ -16,6 +16,7 @@ from dalenius.ledger.entry import Entry
 from dalenius.ledger.ledger import connect
 from dalenius.ledger.store import read_head
 from dalenius.server.views import ReleaseView
+from dalenius.spec.canonical import method_of
 
 
 class Catalogue:
@@ -100,7 +101,7 @@ def _view(entry: Entry) -> ReleaseView:
     request = body["request"]
     axes = request.get("axes", [])
     names = tuple(str(axis.get("variable", "")) for axis in axes)
-    measure = str(request.get("measure", "count"))
+    measure = method_of(request)
     of = f" of {request['of']}" if request.get("of") else ""
     return ReleaseView(
         entry=entry.name,

@@ -23,7 +23,7 @@ from dalenius.server.views import (
     SavedTable,
     VariableView,
 )
-from dalenius.spec.request import RequestDocument, TablePart
+from dalenius.spec.request import RequestDocument
 
 
 def variable_view(variable: Variable) -> VariableView:
@@ -55,7 +55,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
     curator, entry = served.curator, served.entry
     domain, part = curator.domain, curator.document.dataset
     variables = tuple(variable_view(v) for v in domain.variables.values() if v.is_confirmed)
-    measures = ("count", *_magnitudes()) if any(v.is_numeric for v in variables) else ("count",)
+    measures = _measures(has_numbers=any(v.is_numeric for v in variables))
     return DatasetView(
         name=domain.name,
         title=part.title or domain.name,
@@ -74,10 +74,10 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
     )
 
 
-def _magnitudes() -> tuple[str, ...]:
-    """Measures of numeric variables that a request document knows."""
-    schema = TablePart.model_json_schema()["properties"]["measure"]
-    return tuple(name for name in schema.get("enum", ()) if name != "count")
+def _measures(*, has_numbers: bool) -> tuple[str, ...]:
+    """Measures that a form may offer: of numeric variables only where there are some; those of records first."""
+    offered = [(m.takes_of, name) for name, m in registry.every("methods").items() if m.is_offered]
+    return tuple(name for takes_of, name in sorted(offered) if has_numbers or not takes_of)
 
 
 def _definitions(served: Served) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ request and the declared domain only. How the table is laid out for readers is k
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -99,6 +100,11 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     layout = request.layout(domain)
     layout["labels"] = {axis.name: list(axis.labels) for axis in asked.axes}
     return Canonical(content, space, filters, layout)
+
+
+def method_of(content: Mapping[str, Any]) -> str:
+    """Name of the method that a canonical request asks for."""
+    return str(content.get("options", {}).get("statistic") or content.get("measure", "count"))
 
 
 def _meaning(request: RequestDocument) -> int:

@@ -32,13 +32,15 @@ class Words:
 class Method(Protocol):
     """One question that can be asked.
 
-    `scopes` says under which promises it has a route; `has_error` whether its numbers carry a published error.
+    `scopes` says under which promises it has a route; `has_error` whether its numbers carry a published error;
+    `is_offered` whether a form may offer it with no key of its own filled in.
     """
 
     name: ClassVar[str]
     meaning: ClassVar[int]
     takes_of: ClassVar[bool]
     has_error: ClassVar[bool]
+    is_offered: ClassVar[bool]
     scopes: ClassVar[tuple[Scope, ...]]
     words: ClassVar[Mapping[str, Words]]
     examples: ClassVar[tuple[Mapping[str, Any], ...]]

@@ -21,6 +21,7 @@ from dalenius.server.pages.drawing import draw
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
+from dalenius.spec.canonical import method_of
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -101,7 +102,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         caption=_caption(shown, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(
             shown.dataset,
-            str(shown.provenance.request.get("measure", "count")),
+            method_of(shown.provenance.request),
             shown.provenance.request.get("of"),
         ),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),

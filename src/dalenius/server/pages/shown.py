@@ -17,6 +17,7 @@ from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
+from dalenius.spec.canonical import method_of
 
 
 class Shown:
@@ -61,9 +62,7 @@ class Shown:
         described = self.provenance.request
         of = described.get("of")
         variables = [axis.variable for axis in self._in_order()]
-        return self.wording.title(
-            self.dataset, str(described.get("measure", "count")), str(of) if of else None, variables
-        )
+        return self.wording.title(self.dataset, method_of(described), str(of) if of else None, variables)
 
     @property
     def conditions(self) -> list[str]:

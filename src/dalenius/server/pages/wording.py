@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.core.release import Provenance
 from dalenius.errors import DaleniusError
@@ -123,7 +124,9 @@ class Wording:
 
     def measure(self, dataset: DatasetView | None, measure: str, of: str | None) -> str:
         """What a cell shows."""
-        return self.t(f"measure.{measure}", of=self.label(dataset, of)) if of else self.t("measure.count")
+        words = registry.get("methods", measure).words
+        title: str = words.get(self.language, words[messages.DEFAULT]).title
+        return title.format(of=self.label(dataset, of) if of else "")
 
     def title(self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str]) -> str:
         """A table in a few words."""
