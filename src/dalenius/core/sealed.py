@@ -15,14 +15,15 @@ T = TypeVar("T")
 class Sealed(Generic[T]):
     """Opaque box around an exact value."""
 
-    __slots__ = ("_content",)
+    __slots__ = ("_hold",)
 
     def __init__(self, content: T) -> None:
-        self._content = content
+        # Held by a function, not by an attribute: whatever lists attributes, private ones too, finds no content.
+        self._hold = lambda: content
 
     def open_below_the_gate(self) -> T:
         """The exact value: for measurements and the custodian's inspection only."""
-        return self._content
+        return self._hold()
 
     def __repr__(self) -> str:
         return "Sealed(…)"

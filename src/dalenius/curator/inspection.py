@@ -15,21 +15,23 @@ BANNER = "CONFIDENTIAL: exact values, for the custodian only. Do not publish, lo
 class Confidential:
     """An exact result that shows itself to the custodian and goes nowhere else."""
 
-    __slots__ = ("_content", "title")
+    __slots__ = ("_hold", "title")
 
     def __init__(self, title: str, content: Mapping[str, Any]) -> None:
         self.title = title
-        self._content = dict(content)
+        kept = dict(content)
+        # Held by a function: whoever lists attributes must reveal it, or print it under its banner.
+        self._hold = lambda: kept
 
     def reveal(self) -> dict[str, Any]:
         """The exact content; the caller takes responsibility for where it goes."""
-        return dict(self._content)
+        return dict(self._hold())
 
     def __repr__(self) -> str:
         return f"Confidential({self.title!r})"
 
     def __str__(self) -> str:
-        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._content.items())]
+        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._hold().items())]
         return "\n".join(lines)
 
     def _refuse(self, *_: object) -> NoReturn:
