@@ -5,6 +5,7 @@ no JSON and no attribute that shows the content; `open_below_the_gate` is the on
 lists who calls it.
 """
 
+from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
 from dalenius.errors import NotPublic
@@ -19,7 +20,7 @@ class Sealed(Generic[T]):
 
     def __init__(self, content: T) -> None:
         # Held by a function, not by an attribute: whatever lists attributes, private ones too, finds no content.
-        self._hold = lambda: content
+        self._hold: Callable[[], T] = lambda: content
 
     def open_below_the_gate(self) -> T:
         """The exact value: for measurements and the custodian's inspection only."""

@@ -4,7 +4,7 @@ What comes through here is `Confidential`: it prints under a banner, refuses pic
 never reaches the server, and each use is a ledger line. Choosing a request after such a look is outside the guarantee.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from dalenius.errors import NotPublic
@@ -21,7 +21,7 @@ class Confidential:
         self.title = title
         kept = dict(content)
         # Held by a function: whoever lists attributes must reveal it, or print it under its banner.
-        self._hold = lambda: kept
+        self._hold: Callable[[], dict[str, Any]] = lambda: kept
 
     def reveal(self) -> dict[str, Any]:
         """The exact content; the caller takes responsibility for where it goes."""
