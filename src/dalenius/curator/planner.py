@@ -29,6 +29,7 @@ from dalenius.curator.order_statistics import asks_for_order_statistic, plan_ord
 from dalenius.curator.strategies import plan_margins
 from dalenius.curator.weighted import plan_weighted
 from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, UnknownName, Unsupported
+from dalenius.exact import effort
 from dalenius.measurements.noisy import Noisy
 from dalenius.spec.canonical import canonical
 from dalenius.spec.policy import PolicyDocument
@@ -56,10 +57,17 @@ class Planner:
         """A priced plan, or a refusal that says what to change."""
         rules.check_weight(request)
         query = self._check(request)
-        if is_data_dependent(request.privacy.definition):
-            plan: TablePlan = plan_data_dependent(self.domain, request, self.policy)
-        else:
-            plan = self._planned(request, query)
+        try:
+            with effort.limited():
+                if is_data_dependent(request.privacy.definition):
+                    plan: TablePlan = plan_data_dependent(self.domain, request, self.policy)
+                else:
+                    plan = self._planned(request, query)
+        except effort.Exhausted:
+            raise TooLarge(
+                "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
+                " or another mechanism take less."
+            ) from None
         rules.check(plan, request, query.space, self.policy)
         return plan
 
