@@ -502,3 +502,14 @@ def test_a_quota_that_cannot_pay_is_said_before_anybody_is_asked_to_approve(ledg
             ask(charge("aa", rho="1/2", analyst="ann"))
         with pytest.raises(ApprovalRequired):
             ask(charge("bb", rho="1/64", analyst="ann"))
+
+
+def test_another_unit_is_not_advised_to_take_a_second_budget(ledger):
+    def declared(unit):
+        near = SimpleNamespace(relation=Relation.ADD_REMOVE, unit=unit)
+        return SimpleNamespace(population="people", neighbours=near)
+
+    declare_unit(ledger, declared("person"), "custodian")
+    with pytest.raises(LedgerMismatch, match="declare the same") as refusal:
+        declare_unit(ledger, declared("row"), "custodian")
+    assert "second budget" in str(refusal.value) and "population of its own" not in str(refusal.value)

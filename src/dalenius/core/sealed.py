@@ -5,6 +5,7 @@ no JSON and no attribute that shows the content; `open_below_the_gate` is the on
 lists who calls it.
 """
 
+from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
 from dalenius.errors import NotPublic
@@ -15,14 +16,15 @@ T = TypeVar("T")
 class Sealed(Generic[T]):
     """Opaque box around an exact value."""
 
-    __slots__ = ("_content",)
+    __slots__ = ("_hold",)
 
     def __init__(self, content: T) -> None:
-        self._content = content
+        # Held by a function, not by an attribute: whatever lists attributes, private ones too, finds no content.
+        self._hold: Callable[[], T] = lambda: content
 
     def open_below_the_gate(self) -> T:
         """The exact value: for measurements and the custodian's inspection only."""
-        return self._content
+        return self._hold()
 
     def __repr__(self) -> str:
         return "Sealed(…)"

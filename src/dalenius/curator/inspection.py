@@ -4,7 +4,7 @@ What comes through here is `Confidential`: it prints under a banner, refuses pic
 never reaches the server, and each use is a ledger line. Choosing a request after such a look is outside the guarantee.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from dalenius.errors import NotPublic
@@ -15,21 +15,23 @@ BANNER = "CONFIDENTIAL: exact values, for the custodian only. Do not publish, lo
 class Confidential:
     """An exact result that shows itself to the custodian and goes nowhere else."""
 
-    __slots__ = ("_content", "title")
+    __slots__ = ("_hold", "title")
 
     def __init__(self, title: str, content: Mapping[str, Any]) -> None:
         self.title = title
-        self._content = dict(content)
+        kept = dict(content)
+        # Held by a function: whoever lists attributes must reveal it, or print it under its banner.
+        self._hold: Callable[[], dict[str, Any]] = lambda: kept
 
     def reveal(self) -> dict[str, Any]:
         """The exact content; the caller takes responsibility for where it goes."""
-        return dict(self._content)
+        return dict(self._hold())
 
     def __repr__(self) -> str:
         return f"Confidential({self.title!r})"
 
     def __str__(self) -> str:
-        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._content.items())]
+        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._hold().items())]
         return "\n".join(lines)
 
     def _refuse(self, *_: object) -> NoReturn:

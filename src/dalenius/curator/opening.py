@@ -81,8 +81,9 @@ def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
     known = _unit_of(ledger, population)
     if known != unit:
         raise LedgerMismatch(
-            f"The account of {population!r} protects one {known}; a data set that protects one {unit} has a"
-            " population of its own.",
+            f"The account of {population!r} protects one {known}, this document protects one {unit}. If the data are about"
+            f" the same people, declare the same [unit] (`id` names the column that tells them apart) and register again;"
+            " another population name is for other people only, because it would give the same people a second budget.",
             known=known,
             received=unit,
         )

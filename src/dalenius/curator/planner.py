@@ -17,6 +17,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, UnknownName, Unsupported
+from dalenius.exact import effort
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.method import Method
 from dalenius.spec.policy import PolicyDocument
@@ -42,7 +43,14 @@ class Planner:
         method = self._method(request)
         question = self._question(request)
         _check_scope(method, question)
-        plan = method.plan(question)
+        try:
+            with effort.limited():
+                plan = method.plan(question)
+        except effort.Exhausted:
+            raise TooLarge(
+                "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
+                " or another mechanism take less."
+            ) from None
         _check_read(question)
         rules.check(plan, request, question.form.space, self.policy)
         return plan

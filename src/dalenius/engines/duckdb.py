@@ -7,13 +7,16 @@ memory as codes. Nothing is spilled to disk.
 """
 
 import csv
+import ctypes
 import hmac
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -51,6 +54,17 @@ _NESTED = ("STRUCT", "MAP", "UNION", "[", "VARIANT", "GEOMETRY")
 _PLAIN_NUMBER = r"[+-]?[0-9]+(\.[0-9]*)?"
 
 
+_OPEN: "WeakSet[DuckDBSource]" = WeakSet()
+
+
+def _let_go_of_all() -> None:
+    for source in list(_OPEN):
+        source._let_go()
+
+
+os.register_at_fork(after_in_child=_let_go_of_all)
+
+
 class DuckDBSource:
     """A table that DuckDB can read, seen through a declared domain."""
 
@@ -61,7 +75,8 @@ class DuckDBSource:
 
         self.domain = domain
         self._secret = secret
-        self._connection = duckdb.connect(":memory:")
+        self._connection: Any = duckdb.connect(":memory:")
+        _OPEN.add(self)
         self._connection.execute("SET temp_directory = ''; SET enable_progress_bar = false")
         try:
             self._relation = attach(self._connection, data, table, delimiter)
@@ -214,6 +229,8 @@ class DuckDBSource:
     def _sql(self, statement: str) -> Any:
         import duckdb
 
+        if self._connection is None:
+            raise InternalError("Data are not shared with a forked process; open them there again.")
         try:
             cursor = self._connection.cursor()
             if self._relation.frame is not None:
@@ -230,6 +247,13 @@ class DuckDBSource:
             yield from self._sql(statement).to_arrow_reader(BATCH_ROWS)
         except (duckdb.Error, pa.ArrowException):
             raise InternalError("The data could not be read by the engine.") from None
+
+    def _let_go(self) -> None:
+        """After a fork: the threads of the database stayed with the parent, and freeing it here would crash."""
+        if self._connection is not None:
+            # One reference that nobody holds: the child never frees it, not even at its end.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            self._connection = None
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:
         """Whether raw values may be grouped: a plain count of few declared values, no person to bound."""

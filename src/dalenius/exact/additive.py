@@ -21,7 +21,7 @@ from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.rationals import exp_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge
-from dalenius.exact import loss, loss_estimate
+from dalenius.exact import effort, loss, loss_estimate
 from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
@@ -197,8 +197,14 @@ def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
     return (tuple(part for choice in chosen for part in choice) for chosen in cartesian(*choices))
 
 
-@lru_cache(maxsize=64)
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
+    whole = _composed(product)
+    effort.spend(len(whole.masses))
+    return whole
+
+
+@lru_cache(maxsize=64)
+def _composed(product: tuple[Shift, ...]) -> loss.LossDistribution:
     if not product:
         return loss.of_statement(Fraction(0))
     parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]

@@ -40,6 +40,7 @@ import numpy as np
 from dalenius.core.law import FloatArray
 from dalenius.core.rationals import exp_enclosure, round_up
 from dalenius.errors import TooLarge
+from dalenius.exact import effort
 from dalenius.exact.loss import BITS, LossDistribution
 
 ONE = 1 << BITS
@@ -102,6 +103,7 @@ def _log_ratio(p: int, q: int) -> float:
 
 def rho_of(loss: LossDistribution, delta: Fraction) -> tuple[Fraction, Fraction]:
     """(rho, delta') of the step behind a loss distribution, for both orders of the neighbours it was made for."""
+    effort.spend(len(loss.masses))
     return _rho_of(loss, delta)
 
 

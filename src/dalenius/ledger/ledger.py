@@ -5,6 +5,7 @@ back. A crash may waste a charge. Nothing is ever refunded.
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -71,6 +72,7 @@ class Ledger(Declarations):
         may_write: bool = True,
         is_checked: bool = True,
     ) -> None:
+        self._pid = os.getpid()
         self.location = location
         self.clock = clock
         self._lease_seconds = lease_seconds
@@ -166,7 +168,9 @@ class Ledger(Declarations):
         self.close()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store; a forked process leaves it to the one that opened it."""
+        if os.getpid() != self._pid:
+            return
         self._store.close()
         self._reader.close()
 

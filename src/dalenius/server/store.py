@@ -4,6 +4,7 @@ Nothing here is spent and nothing here is data: what was charged is in the ledge
 for arguments, and are valid in both dialects.
 """
 
+import os
 import sqlite3
 import threading
 from collections import deque
@@ -56,6 +57,9 @@ class Store:
         self._turn = threading.BoundedSemaphore(most_connections)
         if not self.is_postgres:
             Path(location).parent.mkdir(parents=True, exist_ok=True)
+            # Accounts and sessions are nobody else's, wherever the file lies; SQLite gives its log the same mode.
+            os.close(os.open(location, os.O_CREAT | os.O_RDWR, 0o600))
+            os.chmod(location, 0o600)
         with self.transaction() as run:
             if self.is_postgres:
                 run("SELECT pg_advisory_xact_lock(7314)")

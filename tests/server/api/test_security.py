@@ -2,7 +2,9 @@
 
 import json
 import logging
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.server.api.conftest import Site, assert_no_canary, document, error_code
@@ -10,6 +12,7 @@ from tests.server.api.conftest import Site, assert_no_canary, document, error_co
 from dalenius.server import logs
 from dalenius.server.errors import TooManyRequests, body_of
 from dalenius.server.security import RateLimiter
+from dalenius.server.store import Store
 
 PATHS = (
     "/healthz",
@@ -126,3 +129,20 @@ def test_links_name_the_configured_address(make_site: Callable[..., Site]) -> No
     site = make_site(top='tick_milliseconds = 20\npublic_url = "https://tables.example"\n')
     links = site.call("", "GET", "/pxweb/api/v2/tables", headers={"Host": "evil.example"}).json()["links"]
     assert links[0]["href"] == "https://tables.example/pxweb/api/v2/tables"
+
+
+def test_the_store_is_private_wherever_it_lies(tmp_path: Path) -> None:
+    place = tmp_path / "open" / "server.sqlite"
+    place.parent.mkdir(mode=0o755)
+    before = os.umask(0o022)
+    try:
+        store = Store(str(place))
+        store.close()
+        place.chmod(0o644)
+        store = Store(str(place))
+        store.write("DELETE FROM saved WHERE name = ? AND title = ?", "nobody", "nothing")
+        found = {path.name: path.stat().st_mode & 0o777 for path in place.parent.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert len(found) >= 2 and set(found.values()) == {0o600}, found

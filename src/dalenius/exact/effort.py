@@ -1,0 +1,37 @@
+"""How much exact arithmetic one plan may take: counted in atoms of loss distributions, never in seconds.
+
+A preview is free, so its work is bounded. The count is the same whoever asks and whatever is cached: an atom counts each time
+that a distribution is looked at. What a clock would say depends on the machine, and would make refusals differ between two.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+MOST_ATOMS = 1 << 21
+
+
+class Exhausted(Exception):
+    """The plan took more work than a preview may."""
+
+
+_left: ContextVar[list[int] | None] = ContextVar("planning effort", default=None)
+
+
+@contextmanager
+def limited(atoms: int = MOST_ATOMS) -> Iterator[None]:
+    """Inside, `spend` raises `Exhausted` once so many atoms were counted."""
+    token = _left.set([atoms])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def spend(atoms: int) -> None:
+    """Count work; outside of a limit nothing is counted."""
+    left = _left.get()
+    if left is not None:
+        left[0] -= atoms
+        if left[0] < 0:
+            raise Exhausted
