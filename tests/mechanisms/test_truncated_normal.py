@@ -95,3 +95,9 @@ def test_refusals() -> None:
         TruncatedNormal.of_variance(4, 3).profile(Sensitivity.of_patterns(((9,),)), Relation.ADD_REMOVE).delta
         == 1
     )
+
+
+def test_moves_beyond_every_range_are_refused_at_once() -> None:
+    budget = Budget.of("approximate", epsilon=1, delta="1e-6")
+    with pytest.raises(TooLarge):
+        TruncatedNormal.tailored(Fraction(1, 100), budget, Sensitivity.of_patterns(((1 << 31,),)))

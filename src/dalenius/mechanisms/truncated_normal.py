@@ -101,6 +101,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
             assert budget.delta is not None
             return 1 - kept <= budget.delta / 2
 
+        finite_noise.check_limit(most)
         low, high = largest - 1 if largest > 1 else 0, most
         # Floats say where to look, exact masses decide.
         near, reach = max(_near(float(size), most, moves, float(budget.delta) / 2), low + 1), 1
