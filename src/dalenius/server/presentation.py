@@ -11,7 +11,6 @@ from dalenius.core.domain import Variable
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
-from dalenius.server import messages
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import Store
 from dalenius.server.views import (
@@ -136,9 +135,7 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     for part in (*request.get("axes", ()), *request.get("where", ())):
         found += [str(label) for cell in part.get("cells", ()) for label in cell]
         found += [str(label) for label in part.get("categories", ())]
-    found += [
-        messages.translate(language, f"measure.{view.measure}", of="") for language in messages.languages()
-    ]
+    found += [words.title.format(of="") for words in registry.get("methods", view.measure).words.values()]
     return "\n".join(found).casefold()
 
 
