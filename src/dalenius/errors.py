@@ -20,6 +20,8 @@ DaleniusError
 │   ├── NotRegistered         the data set was never judged and registered
 │   ├── DataChanged           the file is not the one that was registered
 │   ├── Unconfirmed           a declaration drafted from data was not confirmed
+│   ├── Undeclared            most values of a file are outside its declaration, and nobody consented
+│   ├── PolicyDiffers         the policy is not the one that the ledger recorded
 │   ├── NotAllowed            weak evidence, or a definition the policy does not open
 │   └── NotPublic             confidential or embargoed content was asked for as a release
 ├── Interrupted           stopped by a signal: exit 130; says what was charged
@@ -198,6 +200,18 @@ class Unconfirmed(PolicyError):
     """A declaration drafted from data was not confirmed by the custodian."""
 
     code = "unconfirmed"
+
+
+class Undeclared(PolicyError):
+    """Most values of a file lie outside what was declared, and the custodian did not consent to that."""
+
+    code = "undeclared"
+
+
+class PolicyDiffers(PolicyError):
+    """The policy is not the one that the ledger recorded for this data set."""
+
+    code = "policy_differs"
 
 
 class NotAllowed(PolicyError):

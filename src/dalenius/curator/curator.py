@@ -20,6 +20,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
 from dalenius.curator import gate, properties
+from dalenius.curator.binding import bind, check_ledger
 from dalenius.curator.door import CustodianDoor, RequestLike
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.opening import ensure_quota
@@ -47,7 +48,7 @@ class Curator(CustodianDoor):
         document: DatasetDocument,
         *,
         ledger: Ledger,
-        policy: PolicyDocument,
+        policy: PolicyDocument | None,
         data: object = None,
         rng: RandomSource | None = None,
         owns_ledger: bool = False,
@@ -55,7 +56,7 @@ class Curator(CustodianDoor):
         super().__init__(document, ledger=ledger, policy=policy, data=data)
         self._owns_ledger = owns_ledger
         self._rng = rng or SystemRandomness()
-        self.planner = Planner(domain=self.domain, policy=policy)
+        self.planner = Planner(domain=self.domain, policy=self.policy)
 
     @classmethod
     def open(
@@ -71,19 +72,22 @@ class Curator(CustodianDoor):
         """Open a declared data set with its ledger.
 
         `data` gives the rows in-process (a data frame, an Arrow table, a mapping of columns) instead of the
-        document's source. The ledger defaults to `dalenius.sqlite` beside the document, and its
-        anchor lies beside it unless `anchor` says where.
+        document's source. Ledger and policy are those that the document names; without a name the ledger is
+        `dalenius.sqlite` beside the document, and its anchor lies beside it unless `anchor` says where. Where the
+        ledger recorded a policy for the data set, that one is in force, and other rules are refused.
         """
         document = load.load_dataset(dataset)
-        base = document.base
-        rules = load.load_policy(policy) if policy is not None else PolicyDocument()
-        book = (
-            ledger
-            if isinstance(ledger, Ledger)
-            else Ledger.open(ledger or base / "dalenius.sqlite", anchor=anchor)
-        )
-        owns = not isinstance(ledger, Ledger)
-        return cls(document, ledger=book, policy=rules, data=data, rng=rng, owns_ledger=owns)
+        named = document.policy_location if policy is None else policy
+        rules = None if named is None else load.load_policy(named)
+        if isinstance(ledger, Ledger):
+            return cls(document, ledger=ledger, policy=rules, data=data, rng=rng)
+        check_ledger(document, ledger)
+        book = Ledger.open(ledger or document.ledger_location, anchor=anchor)
+        try:
+            return cls(document, ledger=book, policy=rules, data=data, rng=rng, owns_ledger=True)
+        except BaseException:
+            book.close()
+            raise
 
     def __enter__(self) -> "Curator":
         return self
@@ -138,6 +142,7 @@ class Curator(CustodianDoor):
             return self._read(published)
         self._registered_fingerprint()
         stage("charging the ledger")
+        bind(self.ledger, self.domain, self.policy, analyst or "custodian")
         if not is_official:
             ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
         first, lease = Status(status or self.policy.release), new_lease()

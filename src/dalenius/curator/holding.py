@@ -2,6 +2,7 @@
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
+from dalenius.curator.binding import bind, notices, policy_in_force
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.opening import declare_unit, open_account
 from dalenius.engines.duckdb import DuckDBSource
@@ -17,19 +18,25 @@ class Holding:
     """A declared data set, its file, and the account of its population."""
 
     def __init__(
-        self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument, data: object = None
+        self,
+        document: DatasetDocument,
+        *,
+        ledger: Ledger,
+        policy: PolicyDocument | None,
+        data: object = None,
     ) -> None:
         self.document = document
         self.domain: Domain = document.domain()
-        self.policy = policy
         self.ledger = ledger
         self._data = data
         self._source: Source | None = None
         self._checked: tuple[int, ...] | None = None
-        if policy.population and policy.population != self.domain.population:
+        if policy is not None and policy.population and policy.population != self.domain.population:
             raise NotAllowed(
                 f"This policy is meant for the population {policy.population!r}, not for {self.domain.population!r}."
             )
+        self.policy = policy_in_force(ledger, self.domain, policy)
+        self.notices = notices(ledger, self.domain, policy)
 
     @property
     def source(self) -> Source:
@@ -44,7 +51,7 @@ class Holding:
         """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it."""
         content = self.document.to_dict()
         content.pop("translations", None)
-        place = ("source", "title")
+        place = ("source", "title", "ledger", "policy")
         return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
 
     def register(self, *, by: str = "custodian") -> Confidential:
@@ -57,6 +64,7 @@ class Holding:
             )
         self._check_size(int(report["units"]))
         declare_unit(self.ledger, self.domain, by)
+        bind(self.ledger, self.domain, self.policy, by)
         self.ledger.register(
             population=self.domain.population,
             dataset=self.domain.name,

@@ -4,14 +4,16 @@ A population owns its budget. A second data set, or a new version, on the same p
 brings nothing by itself; whatever changes later is the custodian's own line in the ledger.
 """
 
+from collections.abc import Container
 from fractions import Fraction
 
+from dalenius.core import registry
 from dalenius.core.budget import MASTER
 from dalenius.core.domain import Domain
 from dalenius.errors import LedgerMismatch, QuotaExhausted
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import ANALYST
-from dalenius.ledger.charge import DATA_DEPENDENT
+from dalenius.ledger.charge import PAGES
 from dalenius.ledger.declarations import Declarations
 from dalenius.spec.policy import PolicyDocument, QuotaPart
 
@@ -30,18 +32,31 @@ def _declare(ledger: Declarations, domain: Domain, policy: PolicyDocument, by: s
     for page in _pages(policy):
         if page != MASTER:
             ledger.grant(population, relation, budget.rho, budget.delta, by, note, page=page)
-        for variable, cap in policy.sensitive.items():
+    declare_limits(ledger, population, policy, by)
+
+
+def declare_limits(
+    ledger: Declarations,
+    population: str,
+    policy: PolicyDocument,
+    by: str,
+    parts: Container[str] = ("sensitive", "official_share", "waves", "analysts", "approval_above"),
+) -> None:
+    """The policy's caps, share, schedule, quotas and approval as lines inside the budget; `parts` names which."""
+    budget = policy.budget
+    for page in _pages(policy):
+        for variable, cap in policy.sensitive.items() if "sensitive" in parts else ():
             ledger.cap(population, variable, cap.rho, _delta(cap, policy), by, page=page)
-        if policy.official_share:
+        if "official_share" in parts and policy.official_share:
             kept = policy.official_share
             ledger.share(population, budget.rho * kept, budget.delta * kept, by, page=page)
-        if policy.waves:
+        if "waves" in parts and policy.waves:
             even = budget.delta / len(policy.waves)
             waves = [(w.version, w.rho, even if w.delta is None else w.delta) for w in policy.waves]
             ledger.schedule(population, waves, by, page=page)
-    for analyst, quota in policy.analysts.items():
+    for analyst, quota in policy.analysts.items() if "analysts" in parts else ():
         set_quota(ledger, population, analyst, quota, policy, by)
-    if policy.approval_above is not None:
+    if "approval_above" in parts and policy.approval_above is not None:
         ledger.approval(population, policy.approval_above, by)
 
 
@@ -54,7 +69,10 @@ def set_quota(
 
 
 def _pages(policy: PolicyDocument) -> tuple[str, ...]:
-    return (MASTER, DATA_DEPENDENT) if policy.allow.acknowledge else (MASTER,)
+    """The master page, and the pages of the definitions that the policy opens by name; no other name opens a page."""
+    opened = set(policy.allow.acknowledge) & set(registry.names("definitions"))
+    pages = {registry.get("definitions", name).page for name in opened}
+    return tuple(page for page in PAGES if page == MASTER or page in pages)
 
 
 def ensure_quota(ledger: Ledger, population: str, analyst: str, policy: PolicyDocument) -> None:
@@ -90,10 +108,8 @@ def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
 
 
 def _unit_of(ledger: Ledger, population: str) -> str | None:
-    for entry in ledger.entries(population):
-        if entry.kind == "note" and entry.body.get("kind") == UNIT_NOTE:
-            return str(entry.body["payload"]["unit"])
-    return None
+    notes = ledger.notes(population, UNIT_NOTE)
+    return str(notes[0].body["payload"]["unit"]) if notes else None
 
 
 def _delta(quota: QuotaPart, policy: PolicyDocument) -> Fraction:

@@ -106,11 +106,11 @@ class Purse(NamedTuple):
 
 
 def purses_of(charge: Charge) -> tuple[PurseKey, ...]:
-    """Every purse that pays for a charge."""
+    """Every purse that pays for a charge; an official table is paid by no analyst's, whoever asked for it."""
     keys = [PurseKey(charge.population, charge.page, TOTAL, "")]
     if not charge.is_official:
         keys.append(PurseKey(charge.population, charge.page, OTHERS, ""))
-    if charge.analyst:
+    if charge.analyst and not charge.is_official:
         keys.append(PurseKey(charge.population, charge.page, ANALYST, charge.analyst))
     keys += [PurseKey(charge.population, charge.page, VARIABLE, v) for v in sorted(set(charge.variables))]
     keys.append(PurseKey(charge.population, charge.page, WAVE, charge.version))

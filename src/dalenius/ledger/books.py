@@ -85,10 +85,19 @@ class Books:
             rows = self._ask(schema.ENTRIES + " WHERE population = ? ORDER BY seq", (population,))
         return [Entry.read(row[4]) for row in rows]
 
+    def notes(self, population: str, kind: str) -> list[Entry]:
+        """Notes of one kind about a population, in the order of the chain."""
+        rows = self._ask(schema.ENTRIES + " WHERE population = ? AND kind = ? ORDER BY seq", (population, "note"))
+        return [entry for row in rows if (entry := Entry.read(row[4])).body.get("kind") == kind]
+
     def registration(self, dataset: str, version: str) -> Registration | None:
         """What was registered, if anything."""
         rows = self._ask(schema.REGISTRATIONS + " WHERE dataset = ? AND version = ?", (dataset, version))
         return as_registration(rows[0]) if rows else None
+
+    def is_registered(self, dataset: str) -> bool:
+        """Whether any version of a data set is registered."""
+        return bool(self._ask(schema.REGISTRATIONS + " WHERE dataset = ?", (dataset,)))
 
     def release(self, entry: str) -> StoredRelease:
         """The stored release of an entry, whatever its status."""

@@ -179,6 +179,9 @@ def _declaration(entry: Entry) -> str:
             return f"registered {body['dataset']} {body['version']}"
         case "status":
             return f"{body['entry'][:8]}: {body['from']} to {body['to']}"
+        case "note" if body["kind"] == "policy":
+            policy = body["payload"]
+            return f"policy {str(policy['digest'])[:12]} of {policy['dataset']}, {policy['how']}"
         case _:
             return str(body["kind"])
 

@@ -28,6 +28,11 @@ class DatasetPart(Part):
     table: Text = Field(default="", description="Table inside a DuckDB file.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     title: Text = ""
+    ledger: Text = Field(
+        default="",
+        description="Ledger of the population: a file relative to this document, or a postgresql:// address.",
+    )
+    policy: Text = Field(default="", description="Policy document, relative to this document.")
     public: bool = Field(
         default=False, strict=True, description="Whether the microdata themselves are public."
     )
@@ -166,6 +171,17 @@ class DatasetDocument(Document):
     def base(self) -> Path:
         """The folder that relative paths start from."""
         return self._base
+
+    @property
+    def ledger_location(self) -> str:
+        """Where the account of the population is kept: as declared, or `dalenius.sqlite` beside the document."""
+        named = self.dataset.ledger
+        return named if "://" in named else str(self.base / (named or "dalenius.sqlite"))
+
+    @property
+    def policy_location(self) -> Path | None:
+        """The policy document that this one names."""
+        return self.base / self.dataset.policy if self.dataset.policy else None
 
     def at(self, base: Path) -> Self:
         """The same document, with relative paths starting from `base`."""

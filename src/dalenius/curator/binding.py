@@ -1,0 +1,207 @@
+"""The policy in force is the one in the ledger: recorded when a data set is first used, changed by adoption only.
+
+A line holds the whole policy and its digest. Of the lines that record a first use the first one counts, whatever was
+written at the same moment; of those that adopt another policy, the last. A data set that is not registered yet comes under
+the policy of its population, so that registering the same people again under another name brings no laxer rules.
+
+Rules (`RULES`) bind: with other ones in the file nothing opens. Amounts became lines of their own when the account was
+opened; other amounts in the file change nothing, and that is said with the command that would.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dalenius.core.domain import Domain
+from dalenius.core.rationals import plain
+from dalenius.curator.opening import declare_limits
+from dalenius.errors import LedgerMismatch, PolicyDiffers, UnknownName
+from dalenius.ledger import Ledger
+from dalenius.ledger.entry import Entry
+from dalenius.spec.canonical import digest
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.policy import PolicyDocument
+
+POLICY_NOTE = "policy"
+RULES = ("allow", "table", "floors", "analysts", "default_quota", "release")
+LIMITS = ("analysts", "sensitive", "official_share", "waves", "approval_above")
+_ADOPT = "`dalenius policy adopt` puts another policy in force, as a line of the ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A policy as the ledger holds it: since when, and by whom."""
+
+    policy: PolicyDocument
+    digest: str
+    by: str
+    at: str
+    entry: str
+
+    @classmethod
+    def read(cls, entry: Entry) -> "Recorded":
+        """From its line."""
+        payload = entry.body["payload"]
+        policy = PolicyDocument.from_dict(payload["policy"])
+        return cls(policy, str(payload["digest"]), entry.by, entry.at, entry.name)
+
+
+def policy_digest(policy: PolicyDocument) -> str:
+    """Digest of what a policy says; which population it is meant for and the order of names are not part of it."""
+    return digest(_content(policy))
+
+
+def recorded(ledger: Ledger, domain: Domain) -> Recorded | None:
+    """The policy in force for a data set; None where nothing was recorded yet."""
+    notes = ledger.notes(domain.population, POLICY_NOTE)
+    own = _in_force(note for note in notes if note.body["payload"]["dataset"] == domain.name)
+    if own is None and not ledger.is_registered(domain.name):
+        own = _in_force(notes)
+    return None if own is None else Recorded.read(own)
+
+
+def policy_in_force(ledger: Ledger, domain: Domain, given: PolicyDocument | None) -> PolicyDocument:
+    """What the ledger recorded, or what was given where it recorded nothing; refuses rules that differ."""
+    known = recorded(ledger, domain)
+    if known is None:
+        return given or PolicyDocument()
+    if given is not None and (changes := differences(known.policy, given, RULES)):
+        raise PolicyDiffers(
+            f"The policy is not the one in force for {domain.name!r} (recorded {known.at[:10]} by {known.by or 'nobody named'},"
+            f" digest {known.digest[:12]}). Different: {'; '.join(changes)}. Leave the policy out to use the recorded one;"
+            f" {_ADOPT}.",
+            recorded=known.digest,
+            received=policy_digest(given),
+            different=[change.split(":")[0] for change in changes],
+        )
+    return known.policy
+
+
+def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:
+    """Record the policy on first use; refuse one that is not in force any more."""
+    notes = ledger.notes(domain.population, POLICY_NOTE)
+    if all(note.body["payload"]["dataset"] != domain.name for note in notes):
+        _record(ledger, domain, policy, by, "first use")
+    # Read again: of two that were written at the same moment, the first line decides.
+    policy_in_force(ledger, domain, policy)
+
+
+def adopt(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, note: str = "") -> list[str]:
+    """Put another policy in force: limits that changed become lines, then the policy does. The budget is not touched."""
+    known = recorded(ledger, domain)
+    before = PolicyDocument() if known is None else known.policy
+    changed = {name for name in LIMITS if getattr(before, name) != getattr(policy, name)}
+    if changed and domain.population in ledger.populations():
+        declare_limits(ledger, domain.population, policy, by, changed)
+    _record(ledger, domain, policy, by, "adopted", note)
+    return differences(before, policy, tuple(PolicyDocument.model_fields))
+
+
+def notices(ledger: Ledger, domain: Domain, given: PolicyDocument | None) -> tuple[str, ...]:
+    """What the given file says about amounts and the ledger does not, with the command that changes it."""
+    if given is None:
+        return ()
+    said = [text] if (text := _budget_notice(ledger, domain.population, given)) else []
+    if known := recorded(ledger, domain):
+        amounts = tuple(name for name in LIMITS if name not in RULES)
+        if changes := differences(known.policy, given, amounts):
+            said.append(f"The policy file differs from the ledger in {'; '.join(changes)}. {_ADOPT}.")
+    return tuple(said)
+
+
+def check_ledger(document: DatasetDocument, given: str | Path | None) -> None:
+    """Refuse another ledger than the document's own: two ledgers would be two budgets on the same people."""
+    if given is None or not document.dataset.ledger:
+        return
+    named = document.ledger_location
+    is_same = str(given) == named or Path(given).resolve() == Path(named).resolve()
+    if not is_same:
+        raise LedgerMismatch(
+            f"The dataset document keeps the account of {document.dataset.population!r} in {_place(named)}, and"
+            f" {_place(str(given))} was named. Two ledgers would be two budgets on the same people: leave the ledger out, or"
+            " correct the document.",
+        )
+
+
+def differences(recorded: PolicyDocument, given: PolicyDocument, names: Iterable[str]) -> list[str]:
+    """Key by key, what the ledger holds and what the file says."""
+    left, right = _leaves(_content(recorded), names), _leaves(_content(given), names)
+    return [
+        f"{key}: {_shown(left.get(key))} in the ledger, {_shown(right.get(key))} in the file"
+        for key in sorted(left.keys() | right.keys())
+        if left.get(key) != right.get(key)
+    ]
+
+
+def _place(location: str) -> str:
+    """A file's name; an address may hold a password."""
+    return "a database" if "://" in location else repr(location)
+
+
+def _budget_notice(ledger: Ledger, population: str, given: PolicyDocument) -> str:
+    try:
+        limit = ledger.account(population).limit
+    except UnknownName:
+        return ""
+    rho, delta = given.budget.rho - limit.rho, given.budget.delta - limit.delta
+    if not rho and not delta:
+        return ""
+    said = (
+        f"The policy file says budget {_amounts(given.budget.rho, given.budget.delta)}; the account of {population!r} was"
+        f" granted {_amounts(limit.rho, limit.delta)}, and that holds."
+    )
+    if rho < 0 or delta < 0:
+        return f"{said} What was granted cannot be taken back."
+    return f"{said} `dalenius ledger grant --population {population} --rho {plain(rho)} --delta {plain(delta)}` adds the rest."
+
+
+def _amounts(rho: Fraction, delta: Fraction) -> str:
+    return f"rho {plain(rho)}, delta {plain(delta)}"
+
+
+def _in_force(notes: Iterable[Entry]) -> Entry | None:
+    current = None
+    for note in notes:
+        if current is None or note.body["payload"]["how"] == "adopted":
+            current = note
+    return current
+
+
+def _record(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how: str, note: str = "") -> None:
+    payload = {
+        "dataset": domain.name,
+        "digest": policy_digest(policy),
+        "policy": policy.to_dict(),
+        "how": how,
+        "note": note,
+    }
+    ledger.note(POLICY_NOTE, payload, by, domain.population)
+
+
+def _content(policy: PolicyDocument) -> dict[str, Any]:
+    content = policy.to_dict()
+    content.pop("population", None)
+    if "allow" in content:
+        content["allow"] = {
+            key: sorted(value) if isinstance(value, list) else value
+            for key, value in content["allow"].items()
+        }
+    return content
+
+
+def _leaves(content: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """`allow.definitions`, `analysts.ada.rho`, …: one key for each value."""
+    leaves: dict[str, Any] = {}
+    for name in names:
+        value = content.get(name)
+        if isinstance(value, dict):
+            leaves |= {f"{name}.{key}": leaf for key, leaf in _leaves(value, value).items()}
+        elif value is not None:
+            leaves[name] = value
+    return leaves
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else str(value)
