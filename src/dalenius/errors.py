@@ -206,6 +206,8 @@ class Undeclared(PolicyError):
     """Most values of a file lie outside what was declared, and the custodian did not consent to that."""
 
     code = "undeclared"
+    # The confidential report on the content, for whoever registers; never part of the message or of `to_dict`.
+    report: object = None
 
 
 class PolicyDiffers(PolicyError):

@@ -16,7 +16,11 @@ from dalenius.spec.load import load_dataset, load_policy
 
 DATA = {"sex": ["f", "m", "f", "m"], "age": [1, 2, 3, 4]}
 REQUEST = {"table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": "1/10"}}
-STRICT: dict[str, Any] = {"budget": {"rho": 1}, "allow": {"definitions": ["pure"]}, "table": {"variance_cap": 900}}
+STRICT: dict[str, Any] = {
+    "budget": {"rho": 1},
+    "allow": {"definitions": ["pure"]},
+    "table": {"variance_cap": 900},
+}
 
 
 def document(name: str = "people", **dataset: Any) -> dict[str, Any]:
@@ -51,7 +55,9 @@ def test_a_policy_that_is_left_out_is_not_forgotten(ledger: Ledger) -> None:
     opened(ledger, STRICT).register()
     later = opened(ledger)
     with pytest.raises(NotAllowed):
-        later.plan({"table": {"rows": ["sex"]}, "privacy": {"definition": "zero_concentrated", "rho": "1/10"}})
+        later.plan(
+            {"table": {"rows": ["sex"]}, "privacy": {"definition": "zero_concentrated", "rho": "1/10"}}
+        )
     assert later.policy.to_dict() == load_policy(STRICT).to_dict()
 
 
@@ -85,7 +91,9 @@ def test_an_adopted_policy_is_in_force_and_a_curator_that_was_open_stops(ledger:
     before = opened(ledger, STRICT)
     before.register()
     wider = load_policy({"budget": {"rho": 1}, "analysts": {"ada": {"rho": "1/2"}}})
-    assert any("allow.definitions" in said for said in adopt(ledger, before.domain, wider, "carla", "as agreed"))
+    assert any(
+        "allow.definitions" in said for said in adopt(ledger, before.domain, wider, "carla", "as agreed")
+    )
     assert opened(ledger).policy == wider
     with pytest.raises(PolicyDiffers):
         before.release(REQUEST)

@@ -73,7 +73,7 @@ def release_count(directory: Path, *, as_json: bool) -> None:
     terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
     for command in (
         f"dalenius plan {request}",
-        f"dalenius release {request} --ledger {ledger} --policy {directory / 'policy.toml'} -o {out}",
+        f"dalenius release {request} -o {out}",
         f"dalenius infer independence {out} -a branch -a gender",
         f"dalenius ledger show --ledger {ledger}",
         "make serve    # the table builder in the browser",
@@ -105,6 +105,7 @@ def compare(release: object) -> dict[str, object]:
 def release_survey(directory: Path, *, as_json: bool) -> None:
     """The synthetic survey: both waves in one ledger, and every example request released into a folder of its own."""
     from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import survey
     from dalenius.spec.load import load_request
@@ -132,10 +133,9 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
     print_release(releases[survey.REQUESTS[0]])
     terminal = console()
     terminal.print("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
-    terminal.print(
-        f"Written to [bold]{directory}[/]: two waves, policy, {len(releases)} requests, regions.geojson, and releases/."
-    )
-    terminal.print("Try next [dim](source .venv/bin/activate)[/]:")
+    about = f": two waves, policy, {len(releases)} requests, regions.geojson, and releases/."
+    terminal.print(styled("Written to ", (str(directory), "bold"), about))
+    terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
     for command in (
         f"dalenius show {directory / 'releases' / 'income'}",
         f"dalenius plan {directory / 'margins.toml'}",

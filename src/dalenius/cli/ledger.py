@@ -248,6 +248,7 @@ def restore(
 ) -> None:
     """Go on from a store that lost its last lines; what is left of every budget is counted as spent."""
     from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
     from dalenius.ledger.restore import restore as restore_ledger
 
     with _opened(ledger, anchor, keys, may_write=False):
@@ -257,7 +258,7 @@ def restore(
         emit({"entry": first.name, "forfeited": [line.to_dict() for line in forfeited]})
         return
     out = console()
-    out.print(f"[green]Written[/] {first.name}.")
+    out.print(styled(("Written", "green"), f" {first.name}."))
     for line in forfeited:
         out.print(
             f"Counted as spent: rho {line.body['amounts']['rho']} of {line.population}, {line.body['page']} page."

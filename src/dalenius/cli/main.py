@@ -11,9 +11,11 @@ from dalenius.cli import (
     demo,
     describe,
     infer,
+    inspect,
     ledger,
     merge,
     plan,
+    policy,
     register,
     release,
     reproduce,
@@ -41,6 +43,12 @@ app.command()(serve.serve)
 app.command()(reproduce.reproduce)
 app.add_typer(
     infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
+)
+app.add_typer(policy.app, name="policy", help="Which policy is in force, and putting another one in force.")
+app.add_typer(
+    inspect.app,
+    name="inspect",
+    help="The custodian's door: exact values, under a banner, a ledger line each.",
 )
 app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from dalenius.errors import (
 if TYPE_CHECKING:
     from dalenius.cli.terminal import Terminal
     from dalenius.core.release import Release, Table
+    from dalenius.spec.dataset import DatasetDocument
 
 _MOST_ROWS = 60
 _LEAST_LABEL = 12
@@ -89,15 +90,23 @@ def ledger_location(location: str) -> str:
     return location
 
 
-def existing_ledger(given: str | None, dataset: Path) -> str:
+def existing_ledger(given: str | None, document: "DatasetDocument") -> str:
     """The ledger that a release is charged to; only `register` makes one, so a mistyped name is refused."""
-    location = ledger_location(given or str(dataset.parent / "dalenius.sqlite"))
+    location = ledger_location(given or document.ledger_location)
     if "://" not in location and not Path(location).is_file():
         raise NotRegistered(
             f"There is no ledger at {location!r}; `dalenius register` makes one, --ledger names another.",
             received=location,
         )
     return location
+
+
+def tell(notices: Iterable[str]) -> None:
+    """What the caller should know and nobody asked about, on standard error."""
+    from dalenius.cli.terminal import styled
+
+    for notice in notices:
+        console(is_error=True).print(styled(("Note:", "yellow"), f" {notice}"))
 
 
 def emit(document: Mapping[str, Any]) -> None:

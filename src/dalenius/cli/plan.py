@@ -1,16 +1,20 @@
 """`dalenius plan REQUEST`: cells, cost, law and expected error, before any data are read."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from dalenius.spec.dataset import DatasetDocument
+    from dalenius.spec.policy import PolicyDocument
 
 RequestPath = Annotated[Path, typer.Argument(help="Request document (TOML or JSON).", show_default=False)]
 LedgerPath = Annotated[
     str | None,
     typer.Option(
         "--ledger",
-        help="Ledger: a SQLite file or a postgresql:// address; dalenius.sqlite beside the dataset document if left out.",
+        help="Ledger: a SQLite file or a postgresql:// address; what the dataset document names, or dalenius.sqlite beside it, if left out.",
         envvar="DALENIUS_LEDGER",
     ),
 ]
@@ -18,7 +22,13 @@ AnchorPath = Annotated[
     Path | None,
     typer.Option("--anchor", help="File of signed heads, if kept elsewhere.", envvar="DALENIUS_ANCHOR"),
 ]
-PolicyPath = Annotated[Path | None, typer.Option("--policy", help="Policy document.")]
+PolicyPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        help="Policy document; what the dataset document names or the ledger recorded if left out.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -28,11 +38,10 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
-    from dalenius.spec.policy import PolicyDocument
 
     document = load.load_request(request)
     dataset = load.load_dataset(load.dataset_of(document, request))
-    rules = load.load_policy(policy) if policy else PolicyDocument()
+    rules = _policy(dataset, policy)
     planned = Planner(domain=dataset.domain(), policy=rules).plan(document)
     content = {
         "definition": planned.definition,
@@ -66,3 +75,19 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     out.print(f"Cost: rho {float(cost.rho):.6g}, delta {float(cost.delta):.3g}{pure} ({cost.relation})")
     for warning in planned.warnings:
         out.print(styled(("Note:", "yellow"), f" {warning}"))
+
+
+def _policy(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":
+    """The policy that a release would be planned under: a ledger is looked at where there is one, and never made."""
+    from dalenius.curator.binding import policy_in_force
+    from dalenius.ledger import Ledger
+    from dalenius.spec.load import load_policy
+    from dalenius.spec.policy import PolicyDocument
+
+    place = given or dataset.policy_location
+    rules = load_policy(place) if place else None
+    location = dataset.ledger_location
+    if "://" in location or not Path(location).is_file():
+        return rules or PolicyDocument()
+    with Ledger.open(location, may_write=False) as ledger:
+        return policy_in_force(ledger, dataset.domain(), rules)

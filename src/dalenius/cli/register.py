@@ -1,11 +1,15 @@
 """`dalenius register DATASET`: judge the content once, for the custodian, and tie the file to its version."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
+
+if TYPE_CHECKING:
+    from dalenius.curator.curator import Curator
+    from dalenius.curator.inspection import Confidential
 
 
 def register(
@@ -14,17 +18,26 @@ def register(
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
     by: Annotated[str, typer.Option(help="Who registers; written to the ledger.")] = "custodian",
+    accept_unseen: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unseen", help="Consent to a file most of whose values are outside its declaration."
+        ),
+    ] = False,
     report: Annotated[
-        bool, typer.Option("--report", help="Print the confidential report on the content.")
+        bool, typer.Option("--report", help="Print every figure of the confidential report.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused."""
-    from dalenius.cli.output import console, emit, ledger_location
+    """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused.
+
+    The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report asks for it.
+    """
+    from dalenius.cli.output import console, emit, ledger_location, tell
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.curator.readable import check_source
-    from dalenius.errors import Unconfirmed
+    from dalenius.errors import Unconfirmed, Undeclared
     from dalenius.spec import load
 
     location = None if ledger is None else ledger_location(ledger)
@@ -37,11 +50,98 @@ def register(
             variables=unconfirmed,
         )
     with Curator.open(dataset, ledger=location, anchor=anchor, policy=policy) as curator:
-        findings = curator.register(by=by)
-        name, version = curator.domain.name, curator.domain.version
+        tell(curator.notices)
+        try:
+            findings = curator.register(by=by, accept_unseen=accept_unseen)
+        except Undeclared as refused:
+            print_content(refused.report)
+            raise
+        facts = _facts(curator, location or document.ledger_location, policy or document.policy_location)
     if as_json:
-        emit({"registered": name, "version": version})
+        emit(facts)
     else:
-        console().print(styled(("Registered", "green"), f" {name} {version}."))
+        out = console()
+        out.print(styled(("Registered", "green"), f" {facts['registered']} {facts['version']}."))
+        for label, text in _lines(facts, dataset):
+            out.print(styled((f"{label:<7}", "bold"), text))
+        print_content(findings)
     if report:
         typer.echo(str(findings), err=True)
+
+
+def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, Any]:
+    """Where the account is kept, what it was granted and what that means, and which policy is in force."""
+    from fractions import Fraction
+
+    from dalenius.core.conversions import rho_to_epsilon
+    from dalenius.core.rationals import plain
+    from dalenius.curator.binding import recorded
+
+    known = recorded(curator.ledger, curator.domain)
+    account = curator.ledger.account(curator.domain.population)
+    slack = Fraction(1, 10**6)
+    return {
+        "registered": curator.domain.name,
+        "version": curator.domain.version,
+        # An address may hold a password.
+        "ledger": ledger if "://" not in ledger else "a PostgreSQL database",
+        "population": account.population,
+        "budget": {"rho": plain(account.limit.rho), "delta": plain(account.limit.delta)},
+        "left": {"rho": plain(account.left.rho), "delta": plain(account.left.delta)},
+        "together": {
+            "epsilon": float(rho_to_epsilon(account.limit.rho, slack)) if account.limit.rho else 0.0,
+            "delta": float(account.limit.delta + slack),
+        },
+        "policy": None if policy is None else str(policy),
+        "policy_digest": "" if known is None else known.digest,
+    }
+
+
+def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
+    budget, together = facts["budget"], facts["together"]
+    named = facts["policy"] or "none was named; what the ledger recorded, or else the default budget, holds"
+    return [
+        ("Ledger", facts["ledger"]),
+        (
+            "Budget",
+            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever: together at"
+            f" most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho {facts['left']['rho']}.",
+        ),
+        ("Policy", f"{named} (digest {facts['policy_digest'][:12]})"),
+        ("Next", "dalenius plan REQUEST (free), then dalenius release REQUEST -o DIRECTORY"),
+    ]
+
+
+def print_content(findings: "Confidential | object") -> None:
+    """Values by variable, under the banner, on standard error."""
+    from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
+    from dalenius.curator.content import ODD, worth_a_look
+    from dalenius.curator.inspection import BANNER, Confidential
+    from dalenius.spec.coding import Note
+
+    if not isinstance(findings, Confidential):
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    content = findings.reveal()
+    variables = content["variables"]
+    out = console(is_error=True)
+    out.print(styled((BANNER, "bold yellow")))
+    columns = [str(note) for note in (Note.VALID, Note.MISSING, *ODD)]
+    grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    grid.add_column(f"{findings.title}: {content['rows']:,} rows")
+    for column in columns:
+        grid.add_column(column, justify="right", no_wrap=True)
+    for name, notes in variables.items():
+        grid.add_row(styled(name), *(f"{notes[column]:,}" for column in columns))
+    out.print(grid)
+    if odd := worth_a_look(variables):
+        out.print(
+            styled(
+                ("Look at ", "yellow"),
+                f"{', '.join(odd)}: more than 1 % of the values are not declared, outside the bounds or no numbers; the"
+                " rules `unseen`, `outside` and `missing` decide what becomes of them.",
+            )
+        )

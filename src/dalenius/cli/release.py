@@ -19,6 +19,11 @@ Out = Annotated[
     ),
 ]
 
+_TRUST = (
+    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where approval"
+    " must be theirs, use the table server."
+)
+
 
 def release(
     request: RequestPath,
@@ -27,7 +32,13 @@ def release(
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
     analyst: Annotated[str, typer.Option(help="Who asks; their quota applies.")] = "",
-    approved_by: Annotated[str, typer.Option(help="Second person, where the policy asks for one.")] = "",
+    approved_by: Annotated[
+        str,
+        typer.Option(
+            help="Second person, where the policy asks for one. Written down as typed: the command line trusts its user,"
+            " the table server asks that person to sign in."
+        ),
+    ] = "",
     official: Annotated[
         bool, typer.Option("--official", help="The custodian's own table, paid from the official share.")
     ] = False,
@@ -37,7 +48,7 @@ def release(
     from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, output_place
     from dalenius.cli.interruption import interruptible
-    from dalenius.cli.output import emit, existing_ledger, print_release, stages
+    from dalenius.cli.output import emit, existing_ledger, print_release, stages, tell
     from dalenius.curator.curator import Curator
     from dalenius.errors import BudgetError
     from dalenius.publish.to_json import to_document
@@ -46,15 +57,23 @@ def release(
 
     document = load.load_request(request)
     dataset = load.dataset_of(document, request)
-    book = existing_ledger(ledger, dataset)
-    source = dataset.parent / load.load_dataset(dataset).dataset.source
-    inputs = [source, dataset, request, Path(book), *([policy] if policy else [])]
+    declared = load.load_dataset(dataset)
+    book = existing_ledger(ledger, declared)
+    rules = policy or declared.policy_location
+    inputs = [
+        declared.base / declared.dataset.source,
+        dataset,
+        request,
+        Path(book),
+        *([rules] if rules else []),
+    ]
     place = output_place(output, inputs)
     with interruptible():
         with (
             Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator,
             stages(quiet=as_json) as stage,
         ):
+            tell(curator.notices + ((_TRUST.format(approved_by),) if approved_by else ()))
             try:
                 result = curator.release(
                     document, analyst=analyst, approved_by=approved_by, is_official=official, stage=stage

@@ -169,7 +169,9 @@ def _in_force(notes: Iterable[Entry]) -> Entry | None:
     return current
 
 
-def _record(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how: str, note: str = "") -> None:
+def _record(
+    ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how: str, note: str = ""
+) -> None:
     payload = {
         "dataset": domain.name,
         "digest": policy_digest(policy),

@@ -3,6 +3,7 @@
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.curator.binding import bind, notices, policy_in_force
+from dalenius.curator.content import check_consent
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.opening import declare_unit, open_account
 from dalenius.engines.duckdb import DuckDBSource
@@ -54,15 +55,20 @@ class Holding:
         place = ("source", "title", "ledger", "policy")
         return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
 
-    def register(self, *, by: str = "custodian") -> Confidential:
-        """Judge the content once, tie the file to its version, and open the population's account."""
-        report = dict(self.source.judge())
-        if report.get("rows_skipped"):
+    def register(self, *, by: str = "custodian", accept_unseen: bool = False) -> Confidential:
+        """Judge the content once, tie the file to its version, and open the population's account.
+
+        Where most values of a variable are not declared, the custodian consents by `accept_unseen` or it is refused.
+        """
+        content = dict(self.source.judge())
+        if content.get("rows_skipped"):
             raise DocumentError(
                 "The file holds records that cannot be read as its format says, so that others may be misread with them;"
                 " repair it before you register it."
             )
-        self._check_size(int(report["units"]))
+        self._check_size(int(content["units"]))
+        report = Confidential(f"Content of {self.domain.name} {self.domain.version}", content)
+        check_consent(report, accept_unseen=accept_unseen)
         declare_unit(self.ledger, self.domain, by)
         bind(self.ledger, self.domain, self.policy, by)
         self.ledger.register(
@@ -74,7 +80,7 @@ class Holding:
             by=by,
         )
         open_account(self.ledger, self.domain, self.policy, by)
-        return Confidential(f"Content of {self.domain.name} {self.domain.version}", report)
+        return report
 
     def _check_size(self, units: int) -> None:
         """Under replace a declared size is published as an exact total, so it must be the file's.

@@ -87,7 +87,9 @@ class Books:
 
     def notes(self, population: str, kind: str) -> list[Entry]:
         """Notes of one kind about a population, in the order of the chain."""
-        rows = self._ask(schema.ENTRIES + " WHERE population = ? AND kind = ? ORDER BY seq", (population, "note"))
+        rows = self._ask(
+            schema.ENTRIES + " WHERE population = ? AND kind = ? ORDER BY seq", (population, "note")
+        )
         return [entry for row in rows if (entry := Entry.read(row[4])).body.get("kind") == kind]
 
     def registration(self, dataset: str, version: str) -> Registration | None:

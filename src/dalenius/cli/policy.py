@@ -1,0 +1,89 @@
+"""`dalenius policy show | adopt`: which policy is in force, and putting another one in force deliberately."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
+
+app = typer.Typer(
+    name="policy",
+    help="Which policy the ledger holds, and the deliberate change of it.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+DatasetPath = Annotated[Path, typer.Argument(help="Dataset document.", show_default=False)]
+
+
+@app.command()
+def show(
+    dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = None, as_json: AsJson = False
+) -> None:
+    """Print the policy in force, since when and by whom, and what the dataset document's own file says otherwise."""
+    from dalenius.cli.output import console, emit, existing_ledger
+    from dalenius.curator.binding import differences, recorded
+    from dalenius.ledger import Ledger
+    from dalenius.spec import load
+    from dalenius.spec.policy import PolicyDocument
+
+    document = load.load_dataset(dataset)
+    with Ledger.open(existing_ledger(ledger, document), anchor=anchor, may_write=False) as book:
+        known = recorded(book, document.domain())
+    given = load.load_policy(document.policy_location) if document.policy_location else None
+    changes = differences(known.policy, given, PolicyDocument.model_fields) if known and given else []
+    if as_json:
+        facts = {} if known is None else {"digest": known.digest, "by": known.by, "at": known.at}
+        content = None if known is None else known.policy.to_dict()
+        emit(facts | {"policy": content, "differences": changes})
+        return
+    out = console()
+    if known is None:
+        out.print(
+            "The ledger records no policy for this data set yet; the first registration or release will."
+        )
+        return
+    out.print(f"Policy {known.digest[:12]}, recorded {known.at[:10]} by {known.by or 'nobody named'}.")
+    out.print_json(data=known.policy.to_dict())
+    for change in changes:
+        out.print(f"Different: {change}")
+
+
+@app.command()
+def adopt(
+    dataset: DatasetPath,
+    policy: PolicyPath = None,
+    note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Who decides this; written to the ledger.")] = "custodian",
+    ledger: LedgerPath = None,
+    anchor: AnchorPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a policy in force for a data set, as a line of the ledger. The budget is not changed: `ledger grant` adds to it.
+
+    Changed quotas, caps, shares, waves and approvals become lines of their own. The command line trusts whoever may write to
+    the ledger.
+    """
+    from dalenius.cli.output import console, emit, existing_ledger, tell
+    from dalenius.cli.terminal import styled
+    from dalenius.curator.binding import adopt as adopt_policy
+    from dalenius.curator.binding import notices, policy_digest
+    from dalenius.errors import ParameterError
+    from dalenius.ledger import Ledger
+    from dalenius.spec import load
+
+    document = load.load_dataset(dataset)
+    place = policy or document.policy_location
+    if place is None:
+        raise ParameterError("Name the policy: --policy, or `policy = …` in [dataset] of the document.")
+    rules, domain = load.load_policy(place), document.domain()
+    with Ledger.open(existing_ledger(ledger, document), anchor=anchor) as book:
+        changes = adopt_policy(book, domain, rules, by, note)
+        said = notices(book, domain, rules)
+    if as_json:
+        emit({"adopted": policy_digest(rules), "dataset": domain.name, "changes": changes, "notices": said})
+        return
+    console().print(styled(("Adopted", "green"), f" {policy_digest(rules)[:12]} for {domain.name}."))
+    for change in changes:
+        console().print(f"Changed: {change}")
+    tell(said)
