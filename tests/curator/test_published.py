@@ -8,9 +8,11 @@ import pytest
 from dalenius import Curator
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator.binding import adopt
 from dalenius.definitions import probabilistic
 from dalenius.errors import TooLarge
 from dalenius.ledger import Ledger
+from dalenius.spec.load import load_policy
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "toy", "population": "toy", "public": True},
@@ -85,8 +87,12 @@ def test_another_rule_another_request_and_another_file_are_charged(tmp_path: Pat
         with curator(store) as first:
             first.register(by="custodian")
             entry = first.release(request).provenance.ledger_entry
-    with curator(store, POLICY | {"table": {"nonnegative": True}}) as ruled:
+    ruling = POLICY | {"table": {"nonnegative": True}}
+    with curator(store) as second:
+        adopt(second.ledger, second.domain, load_policy(ruling), by="custodian")
+    with curator(store, ruling) as ruled:
         assert ruled.release(request).provenance.ledger_entry != entry
+        adopt(ruled.ledger, ruled.domain, load_policy(POLICY), by="custodian")
     with curator(store) as second:
         other = {"table": {"rows": ["vote"]}, "privacy": CONCENTRATED}
         smaller = {"table": {"rows": ["sex"]}, "privacy": CONCENTRATED | {"rho": "1/5"}}

@@ -68,6 +68,11 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     for margin in planned.preview.get("margins") or ():
         axes = " x ".join(margin["axes"]) or "total"
         out.print(f"Expected error of a cell of {axes}: standard error {margin['std_error']:,.2f}")
+    if len(compared := planned.preview.get("alternatives") or ()) > 1:
+        errors = "; ".join(
+            f"{c['strategy']} {c['rmse']:,.2f}, {c['largest_std_error']:,.2f}" for c in compared
+        )
+        out.print(styled((f"Standard errors (root mean square, largest) by strategy: {errors}", "dim")))
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     cost = planned.reservation

@@ -89,7 +89,9 @@ def cross_covariance(
     """Covariance of one cell of a table and one cell of another."""
     law = _joint(release)
     if law.structure != "margins":
-        raise Unsupported("Covariances across tables along hierarchies are not served; ask within one table.")
+        return _nested_cross_covariance(
+            law, (_position(release, first), cell), (_position(release, second), other)
+        )
     workload, components = _margins(law)
     a, b = (workload.margins[_position(release, t)] for t in (first, second))
     at = [int(i) for i in np.unravel_index(cell, tuple(workload.shape[k] for k in a))] if a else []
@@ -255,6 +257,27 @@ def _nested_covariance(law: Joint, position: int) -> FloatArray:
     if len(law.parameters["blocks"]) > 1:
         return _solver(law).covariance(_view(law.parameters["shown"][position]))
     return np.diag(nested_variance(law, position))
+
+
+def _nested_cross_covariance(law: Joint, first: tuple[int, int], second: tuple[int, int]) -> float:
+    """From one measured table: the noise of the finest cells that both shown cells are sums of."""
+    specs, shape = law.parameters["blocks"], tuple(law.parameters["shape"])
+    if len(specs) > 1:
+        raise Unsupported(
+            "Covariances across tables are not served where several tables along hierarchies were measured; ask within one"
+            " table."
+        )
+    common = np.ones(shape, dtype=bool)
+    common.ravel()[list(law.parameters.get("structural_zeros", ()))] = False
+    for position, cell in (first, second):
+        view = _view(law.parameters["shown"][position])
+        sizes = [max(groups) + 1 for groups in view if groups is not None]
+        places = iter(np.unravel_index(cell, sizes) if sizes else ())
+        for axis, groups in enumerate(view):
+            if groups is not None:
+                inside = np.asarray(groups) == int(next(places))
+                common &= inside.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    return float(specs[0]["variance"]) * int(common.sum())
 
 
 def largest_variances(law: Joint) -> list[float]:

@@ -1,0 +1,195 @@
+"""Every code block of README.md and of every page of docs/ is run, in page order, in one folder a page.
+
+sh, python     run as they stand, after `make demo`: the folder holds `dalenius-demo/`, and `.venv/bin` the commands
+toml, json     read as strictly as the documents they are; `toml NAME` is also written to that file (the next block of the name
+               is added to it), so that later blocks of the page use it
+text           illustrations: synopses, drawings, configuration of other programs, commands on a site of its own
+
+A block without a language fails. What a page takes for granted ("your data") is made by `GIVEN`.
+"""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from textwrap import dedent
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dalenius.exact import perturbation
+from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
+from dalenius.server.config import ServerConfig
+from dalenius.spec.load import load_any
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LANGUAGES = ("sh", "python", "toml", "json", "text")
+_FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+# The environment and the demo exist already, and a page must not run these tests or wait for a server.
+_MAKE = '#!/bin/sh\ncase "$1" in demo) test -d dalenius-demo ;; test | serve) ;; *) exit 2 ;; esac\n'
+
+
+def _survey_file(folder: Path) -> None:
+    rows = [
+        {
+            "person_id": k // 2,
+            "region": ["01", "02", "03", "77"][k % 4],
+            "age_group": ["15-64", "65+"][k % 2],
+            "status": ["single", "married", "widowed", "divorced"][k % 4],
+            "income": 1000 * k,
+        }
+        for k in range(60)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "lfs_2024q1.parquet")
+    (folder / "regions.csv").write_text("code,label\n01,North\n02,South\n03,West\n99,Unknown\n")
+    (folder / "regions_levels.csv").write_text(
+        "code,half\nNorth,upper\nWest,upper\nSouth,lower\nUnknown,unknown\n"
+    )
+
+
+def _farms(folder: Path) -> None:
+    with (folder / "farms.csv").open("w", newline="") as stream:
+        out = csv.writer(stream)
+        out.writerow(["status", "varieties", "output"])
+        out.writerows(
+            [["owned", "leased"][k % 2], ["one", "several"][k % 3 % 2], 100 + 7 * k] for k in range(40)
+        )
+    (folder / "dataset.toml").write_text(
+        '[dataset]\nname = "farms"\npopulation = "farms"\nsource = "farms.csv"\n[unit]\nrelation = "replace"\n'
+        '[variables.status]\ncategories = ["owned", "leased"]\n'
+        '[variables.varieties]\ncategories = ["one", "several"]\n'
+        "[variables.output]\nbounds = [0, 10000]\nstep = 1\n"
+    )
+
+
+def _ledger_here(folder: Path) -> None:
+    for part in (folder / "dalenius-demo").glob("ledger.sqlite*"):
+        (shutil.copytree if part.is_dir() else shutil.copy2)(part, folder / part.name)
+
+
+def _perturbation_table(folder: Path) -> None:
+    kernel = perturbation.kernel_of(TruncatedLaplace(Fraction(1), 3), 5)
+    (folder / "ptable.csv").write_text(perturbation.to_text(kernel))
+
+
+# What pages take for granted: the reader's own files.
+GIVEN: dict[str, Callable[[Path], None]] = {
+    "docs/how-to/describe-your-data.md": _survey_file,
+    "docs/how-to/release-under-a-weaker-promise.md": _farms,
+    "docs/how-to/back-up-the-ledger.md": _ledger_here,
+    "docs/reference/measurements/perturbation_table.md": _perturbation_table,
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A code block, where it stands, and the file that it is written to."""
+
+    page: str
+    line: int
+    language: str
+    file: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text, name, found = page.read_text(encoding="utf-8"), str(page.relative_to(ROOT)), []
+    for match in _FENCE.finditer(text):
+        language, _, file = match[2].strip().partition(" ")
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(name, line, language, file.strip(), dedent(match[3])))
+    return found
+
+
+BLOCKS = {str(page.relative_to(ROOT)): blocks for page in PAGES if (blocks := blocks_of(page))}
+RUN = [name for name, blocks in BLOCKS.items() if any(b.language != "text" for b in blocks)]
+
+
+def test_every_block_says_what_it_is() -> None:
+    unclear = [str(b) for blocks in BLOCKS.values() for b in blocks if b.language not in LANGUAGES]
+    assert not unclear
+    for page in PAGES:
+        fences = re.findall(r"^ *```", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(fences) == 2 * len(blocks_of(page)), page
+
+
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as `make demo` leaves it."""
+    folder = tmp_path_factory.mktemp("clone")
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / ".bin").mkdir()
+    (folder / ".bin" / "make").write_text(_MAKE)
+    (folder / ".bin" / "make").chmod(0o755)
+    _shell(folder, "dalenius demo --json > /dev/null")
+    return folder
+
+
+def _shell(folder: Path, script: str) -> None:
+    path = os.pathsep.join([str(folder / ".bin"), str(folder / ".venv" / "bin"), os.environ["PATH"]])
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("DALENIUS_")}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=kept | {"PATH": path, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def _document(folder: Path, block: Block, is_written: set[str], later: list[Block]) -> None:
+    """Write a named document, and read it as strictly as its use would once its last block is written."""
+    text = block.text
+    if block.file:
+        path = folder / block.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = (path.read_text() + "\n" if block.file in is_written else "") + text
+        path.write_text(text)
+        is_written.add(block.file)
+        if any(other.file == block.file for other in later):
+            return
+        if path.name == "server.toml":
+            ServerConfig.load(path)
+            return
+    if block.language == "json":
+        json.loads(text)
+    else:
+        load_any(folder / block.file if block.file else text)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_every_block_of_the_page_runs(
+    name: str, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "clone"
+    shutil.copytree(clone, folder, symlinks=True)
+    monkeypatch.chdir(folder)
+    if prepare := GIVEN.get(name):
+        prepare(folder)
+    space: dict[str, object] = {"__name__": "page"}
+    written: set[str] = set()
+    for number, block in enumerate(BLOCKS[name], start=1):
+        try:
+            match block.language:
+                case "sh":
+                    _shell(folder, block.text)
+                case "python":
+                    exec(compile(block.text, str(block), "exec"), space)
+                case "toml" | "json":
+                    _document(folder, block, written, BLOCKS[name][number:])
+        except Exception as error:
+            raise AssertionError(f"{block}: {type(error).__name__}: {error}") from error
