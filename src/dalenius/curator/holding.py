@@ -4,7 +4,7 @@ from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.curator.inspection import Confidential
 from dalenius.curator.opening import declare_unit, open_account
-from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
@@ -36,7 +36,7 @@ class Holding:
         """The microdata, opened on first use."""
         if self._source is None:
             secret = self.ledger.secret(self.domain.population)
-            self._source = DuckDBSource.open(self.document, secret=secret, data=self._data)
+            self._source = open_source(self.document, secret=secret, data=self._data)
         return self._source
 
     @property

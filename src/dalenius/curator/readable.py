@@ -3,10 +3,10 @@
 Names and types of columns are declared, not secret; no row is read, so that the answer does not depend on the content.
 """
 
-from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines._choice import open_source
 from dalenius.spec.dataset import DatasetDocument
 
 
 def check_source(document: DatasetDocument) -> None:
     """Refuse a missing file or column, before a ledger is opened or anything is spent."""
-    DuckDBSource.open(document)
+    open_source(document)
