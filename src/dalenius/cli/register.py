@@ -23,7 +23,7 @@ def register(
     from dalenius.cli.output import console, emit, ledger_location
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
-    from dalenius.curator.readable import check_source
+    from dalenius.curator.source import check_source
     from dalenius.errors import Unconfirmed
     from dalenius.spec import load
 

@@ -13,8 +13,8 @@ from dalenius.core.contracts import DraftSource
 from dalenius.core.domain import DROP, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import plain
-from dalenius.curator.column_summary import MOST_CATEGORIES, ColumnSummary, summarise
 from dalenius.engines._choice import engine_for, suffixes
+from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, summarise
 from dalenius.errors import RequestError
 
 _BANNER = "# CONFIDENTIAL until you have checked it: categories and bounds below were read from the rows."
