@@ -6,7 +6,7 @@ from dalenius.version import VERSION
 
 if TYPE_CHECKING:
     from dalenius.curator.curator import Curator
-    from dalenius.storage import load, save
+    from dalenius.publish import load, save
 
 __version__ = VERSION
 
@@ -16,8 +16,8 @@ _HOMES = {
     "Ledger": "dalenius.ledger",
     "Release": "dalenius.core.release",
     "Estimate": "dalenius.core.estimate",
-    "save": "dalenius.storage",
-    "load": "dalenius.storage",
+    "save": "dalenius.publish",
+    "load": "dalenius.publish",
 }
 
 __all__ = ["Curator", "Ledger", "Release", "Estimate", "save", "load", "__version__"]

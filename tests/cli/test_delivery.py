@@ -102,9 +102,9 @@ def test_a_file_system_that_takes_no_files_is_refused_before_the_charge(folder: 
 
 def test_a_disk_that_fills_up_after_the_charge_is_no_failed_release(folder: Path) -> None:
     full = (
-        "import errno, os, dalenius.storage as storage\n"
+        "import errno, os, dalenius.publish._files as files\n"
         "def write(path, content): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
-        "storage._write = write\n"
+        "files._write = write\n"
     )
     done = run(folder, "-o", folder / "out", before=full)
     assert done.returncode == 5 and done.stderr.startswith("undelivered: ")
@@ -121,7 +121,8 @@ def test_a_disk_that_fills_up_after_the_charge_is_no_failed_release(folder: Path
 def test_a_limit_on_files_that_the_ledger_fits_in_is_told_after_the_charge(folder: Path) -> None:
     """A real refusal of the machine: the page is larger than a file may be."""
     wide = (
-        "import dalenius.storage as storage\nstorage._WRITERS['.html'] = lambda release: b'x' * (1 << 24)\n"
+        "import dataclasses, dalenius.publish.to_html as page\n"
+        "page.HTML = dataclasses.replace(page.HTML, write=lambda release: b'x' * (1 << 24))\n"
     )
 
     def limit() -> None:

@@ -108,10 +108,12 @@ def test_a_ledger_without_such_a_line_opens_as_before_and_the_first_use_records_
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     curator = opened(ledger, STRICT)
     # What an earlier version wrote: a registration and an account, and nothing about the policy.
-    from dalenius.curator.opening import declare_unit, open_account
+    from dalenius.curator.account import declare_unit, open_account
 
     declare_unit(ledger, curator.domain, "old")
-    ledger.register("people", "people", "1", curator._fingerprint(), curator.domain_digest, by="old")
+    ledger.register(
+        "people", "people", "1", curator.holding._fingerprint(), curator.holding.domain_digest, by="old"
+    )
     open_account(ledger, curator.domain, curator.policy, "old")
     assert recorded(ledger, curator.domain) is None
     opened(ledger, {"allow": {"definitions": ["pure"]}})
@@ -180,7 +182,7 @@ def test_where_ledger_and_policy_lie_is_no_part_of_the_declaration(ledger: Ledge
     named = Curator(
         load_dataset(document(ledger="a.sqlite", policy="b.toml")), ledger=ledger, policy=None, data=DATA
     )
-    assert plain.domain_digest == named.domain_digest
+    assert plain.holding.domain_digest == named.holding.domain_digest
 
 
 def test_only_definitions_of_the_data_dependent_page_open_it(ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dalenius.curator.curator import Curator
 from dalenius.curator.drafting import draft
-from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines._choice import open_source
 from dalenius.errors import RequestError, Unconfirmed
 from dalenius.spec.load import load_dataset
 
@@ -201,5 +201,5 @@ def test_a_confirmed_draft_of_any_file_declares_every_value(
     path = write_csv(folder / "a.csv", named)
     document = load_dataset(confirm(path, folder))
     assert "sex" in document.variables
-    for notes in DuckDBSource.open(document).judge()["variables"].values():
+    for notes in open_source(document).judge()["variables"].values():
         assert notes["unseen"] == notes["unreadable"] == 0

@@ -13,12 +13,13 @@ from dalenius.core.law import Additive
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.release import Block, Provenance, Release, Table
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.curator.properties import PROPERTIES, apply, conflicts
+from dalenius.curator.rules import apply
 from dalenius.errors import NotAllowed
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods.margins.merging import propose_merging
 from dalenius.spec.policy import TableRules
+from dalenius.spec.properties import PROPERTIES, conflicts
 
 ONE = Sensitivity.of_patterns(((1,),))
 APPROXIMATE = registry.get("definitions", "approximate")()

@@ -9,6 +9,7 @@ import pytest
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import TableQuery
 from dalenius.demo import load, names, population
+from dalenius.engines._choice import open_source
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import UnknownName
 from dalenius.spec.axis import axis_of
@@ -33,7 +34,7 @@ def test_documents(folder: Path) -> None:
 
 
 def test_persons_equal_the_shipped_counts(folder: Path) -> None:
-    source = DuckDBSource.open(load_dataset(folder / population.DATASET))
+    source = open_source(load_dataset(folder / population.DATASET))
     space = CellSpace(tuple(axis_of(name, source.domain) for name in population.VARIABLES))
     table = source.table(TableQuery(space=space)).open_below_the_gate()
     assert space.size == 3696

@@ -14,6 +14,7 @@ import pytest
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.engines import duckdb as engine
+from dalenius.engines._choice import open_source
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, DocumentError, InternalError, TooLarge, UnknownName
@@ -83,11 +84,11 @@ def test_open_by_document_relative_to_it(tmp_path: Path) -> None:
         '[dataset]\nname="d"\npopulation="p"\nsource="data.parquet"\n[variables.sex]\ncategories=["female","male"]\n'
     )
     document = load_dataset(tmp_path / "dataset.toml")
-    source = DuckDBSource.open(document)
+    source = open_source(document)
     space = CellSpace((axis_of("sex", source.domain),))
     assert source.table(TableQuery(space=space)).open_below_the_gate().tolist() == [5, 5]
     with pytest.raises(DocumentError, match="no data file"):
-        DuckDBSource.open(document, base=tmp_path / "elsewhere")
+        open_source(document, base=tmp_path / "elsewhere")
 
 
 def test_any_changed_byte_changes_the_fingerprint(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from dalenius.core.neighbours import Relation, Scope
-from dalenius.curator.opening import declare_unit, ensure_quota, open_account
+from dalenius.curator.account import declare_unit, ensure_quota, open_account
 from dalenius.errors import (
     ApprovalRequired,
     BudgetExhausted,

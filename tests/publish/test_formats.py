@@ -19,7 +19,7 @@ from dalenius.linear.tabulation import header
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
-from dalenius.publish.to_json import from_json, load_release, to_json
+from dalenius.publish.to_json import from_json, to_json
 
 PROVENANCE = Provenance(
     dataset="d",
@@ -116,7 +116,7 @@ def test_save_and_load_by_ending_and_by_folder(tmp_path: Path) -> None:
     dalenius.save(original, tmp_path / "out")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["release.json", "table.csv", "table.html"]
     for path in (tmp_path / "out", tmp_path / "out" / "release.json"):
-        assert to_json(load_release(path)) == to_json(original)
+        assert to_json(dalenius.load(path)) == to_json(original)
     dalenius.save(original, tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_text() == to_csv(original)
     with pytest.raises(DocumentError):

@@ -142,7 +142,7 @@ def test_the_error_after_a_charge_keeps_nothing_of_its_cause(open_curator: Open)
         def __getattr__(self, name: str) -> Any:
             return getattr(source, name)
 
-    curator._source = Failing()
+    curator.holding._source = Failing()
     with pytest.raises(AfterCharge) as caught:
         curator.release(ask())
     assert caught.value.__context__ is None

@@ -19,7 +19,7 @@ from tests.redteam.conftest import ROWS, VARIABLES, Open, ask
 
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Status
-from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines._choice import open_source
 from dalenius.errors import NotAllowed, NotPublic
 from dalenius.spec import load
 from dalenius.spec.canonical import canonical
@@ -66,7 +66,7 @@ def _write(path: Path, rows: list[tuple[str, ...]]) -> None:
 def _tables(path: Path, relation: str, most: int | None, rows: list[tuple[str, ...]]) -> list[Any]:
     _write(path, rows)
     document = load.load_dataset(_document(path.name, relation, most)).at(path.parent)
-    domain, source = document.domain(), DuckDBSource.open(document, secret=b"s" * 32)
+    domain, source = document.domain(), open_source(document, secret=b"s" * 32)
     found = []
     for table in TABLES:
         request = load.load_request({"table": table, "privacy": {"definition": "pure", "epsilon": 1}})

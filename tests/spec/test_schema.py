@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from dalenius.core import registry
 from dalenius.demo import population
 from dalenius.spec.schema import DOCUMENTS, schema, schema_text
 
@@ -27,3 +28,13 @@ def test_shipped_documents_satisfy_the_schema(name: str, tmp_path: Path) -> None
     validator.validate(content)
     with pytest.raises(jsonschema_rs.ValidationError):
         validator.validate(content | {"unknown": 1})
+
+
+def test_the_schema_of_requests_is_put_together_from_the_methods() -> None:
+    validator = jsonschema_rs.validator_for(schema("request"))
+    for method in registry.every("methods").values():
+        for example in method.examples:
+            validator.validate(json.loads(json.dumps(example)))
+    keys = schema("request")["$defs"]["TablePart"]["properties"]
+    for method in registry.every("methods").values():
+        assert set(method.Parameters.model_fields) <= set(keys)

@@ -40,7 +40,7 @@ def check(
 
 
 def _dataset(document: Any) -> dict[str, Any]:
-    from dalenius.curator.readable import check_source
+    from dalenius.curator.source import check_source
 
     domain = document.domain()
     if document.dataset.source:

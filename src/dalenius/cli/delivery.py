@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dalenius.errors import DaleniusError, DocumentError, ParameterError, StorageError, Undelivered
-from dalenius.storage import is_single_file, is_written_name
+from dalenius.publish._files import is_single_file, is_written_name
+from dalenius.publish._format import listed_suffixes
 
 
 def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
@@ -37,7 +38,7 @@ def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
 def _is_single(output: Path) -> bool:
     """Whether one file is written, or a directory."""
     refused = ParameterError(
-        f"-o takes a directory, or a .json, .csv or .html file; {str(output)!r} is neither.",
+        f"-o takes a directory, or a {listed_suffixes()} file; {str(output)!r} is neither.",
         received=str(output),
     )
     try:

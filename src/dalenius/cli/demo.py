@@ -39,7 +39,7 @@ def release_count(directory: Path, *, as_json: bool) -> None:
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import population
-    from dalenius.storage import save
+    from dalenius.publish import save
 
     with stages(quiet=as_json) as stage:
         stage("expanding the shipped counts to persons")
@@ -108,8 +108,8 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import survey
+    from dalenius.publish import save
     from dalenius.spec.load import load_request
-    from dalenius.storage import save
 
     ledger, policy = directory / "ledger.sqlite", directory / survey.POLICY
     releases = {}

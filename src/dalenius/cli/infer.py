@@ -41,7 +41,7 @@ Plot = Annotated[
 
 
 def _load(path: Path, more: list[Path] | None = None) -> "Release | list[Release]":
-    from dalenius.publish.to_json import load_release
+    from dalenius.publish import load as load_release
 
     first = load_release(path)
     return first if not more else [first, *(load_release(p) for p in more)]

@@ -28,7 +28,7 @@ def merge(
 
     from dalenius.cli.output import emit
     from dalenius.lists.merging import merged_axis, merged_groups, released_counts
-    from dalenius.publish.to_json import load_release
+    from dalenius.publish import load as load_release
     from dalenius.spec import load
 
     declared = load.load_dataset(dataset).domain().variable(variable)

@@ -8,8 +8,8 @@ import typer
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
 
 if TYPE_CHECKING:
+    from dalenius.core.sealed import Confidential
     from dalenius.curator.curator import Curator
-    from dalenius.curator.inspection import Confidential
 
 
 def register(
@@ -36,7 +36,7 @@ def register(
     from dalenius.cli.output import console, emit, ledger_location, tell
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
-    from dalenius.curator.readable import check_source
+    from dalenius.curator.source import check_source
     from dalenius.errors import Unconfirmed, Undeclared
     from dalenius.spec import load
 
@@ -116,8 +116,8 @@ def print_content(findings: "Confidential | object") -> None:
     """Values by variable, under the banner, on standard error."""
     from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
+    from dalenius.core.sealed import BANNER, Confidential
     from dalenius.curator.content import ODD, worth_a_look
-    from dalenius.curator.inspection import BANNER, Confidential
     from dalenius.spec.coding import Note
 
     if not isinstance(findings, Confidential):

@@ -15,7 +15,7 @@ Out = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Directory for release.json, table.csv, table.html; or one file of such a kind.",
+        help="Directory for the usual files; or one file, in the format of its ending.",
     ),
 ]
 
@@ -51,9 +51,9 @@ def release(
     from dalenius.cli.output import emit, existing_ledger, print_release, stages, tell
     from dalenius.curator.curator import Curator
     from dalenius.errors import BudgetError
+    from dalenius.publish import save
     from dalenius.publish.to_json import to_document
     from dalenius.spec import load
-    from dalenius.storage import save
 
     document = load.load_request(request)
     dataset = load.dataset_of(document, request)
@@ -96,7 +96,7 @@ def release(
 def _say_where(release: "Release", place: Path) -> None:
     from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
-    from dalenius.storage import written_names
+    from dalenius.publish._files import written_names
 
     files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
     console().print(styled("Written to ", (str(place), "bold"), f"{files}."))

@@ -18,9 +18,10 @@ def show(
 ) -> None:
     """Print a release with its margins of error and its guarantee."""
     from dalenius.cli.output import emit, print_release
-    from dalenius.publish.to_json import load_release, to_document
+    from dalenius.publish import load
+    from dalenius.publish.to_json import to_document
 
-    document = load_release(release)
+    document = load(release)
     if as_json:
         emit(to_document(document))
     else:

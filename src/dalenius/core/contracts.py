@@ -1,6 +1,7 @@
 """The protocols on one page. To extend is to satisfy one of these, not to inherit.
 
 Source       fetches exact aggregates over a declared domain, sealed
+Engine       opens a Source from a file or a table in memory
 Statistic    an exact function of microdata: what it needs, and its sensitivity
 Mechanism    an integer noise law with its privacy at a sensitivity
 Measurement  one private step: needs, profile of the *whole* step, draw, run, law, evidence
@@ -48,6 +49,42 @@ class Source(Protocol):
 
     def judge(self) -> Mapping[str, Any]:
         """Report on the content against the declaration, for the custodian's eyes at registration."""
+
+
+class DraftSource(Source, Protocol):
+    """A source that a first declaration can be drafted from; its raw values are for the custodian alone."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Names of the columns that can be declared, with their types."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every column is text, so that types tell nothing."""
+
+    def contents(self, name: str) -> Iterator[tuple[object, int]]:
+        """Distinct raw values of a declared variable, with their counts."""
+
+
+class Engine(Protocol):
+    """How microdata are opened.
+
+    Engines are asked in the order of `turn`: 0 for one that is made for some kind of data, 1 for the general one, 2 for
+    the reference. What an engine opens for files that end in `suffixes` is a `DraftSource`.
+    """
+
+    turn: ClassVar[int]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def accepts(cls, data: object) -> bool:
+        """Whether it opens data of this type, or a file of this name; nothing is read."""
+
+    @classmethod
+    def open(
+        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+    ) -> Source:
+        """The data, seen through a declared domain."""
 
 
 @runtime_checkable

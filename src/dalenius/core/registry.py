@@ -45,3 +45,9 @@ def get(package: str, name: str) -> Any:
 def every(package: str) -> MappingProxyType[str, Any]:
     """All extensions of a package, by name."""
     return MappingProxyType({name: get(package, name) for name in names(package)})
+
+
+def forget() -> None:
+    """Look again at the next question: extensions were added or removed while the program runs."""
+    names.cache_clear()
+    get.cache_clear()

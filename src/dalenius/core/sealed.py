@@ -2,15 +2,17 @@
 
 Below the gate everything computed from microdata travels as `Sealed`. There is no repr, no equality, no pickle,
 no JSON and no attribute that shows the content; `open_below_the_gate` is the one way in, and an architecture test
-lists who calls it.
+lists who calls it. What the custodian's own door shows travels as `Confidential`: it prints itself under a banner, and
+refuses pickle, JSON and every release format.
 """
 
-from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NoReturn, TypeVar
 
 from dalenius.errors import NotPublic
 
 T = TypeVar("T")
+BANNER = "CONFIDENTIAL: exact values, for the custodian only. Do not publish, log, mail or paste."
 
 
 class Sealed(Generic[T]):
@@ -46,3 +48,38 @@ class Sealed(Generic[T]):
     __array__ = _refuse
     __float__ = _refuse
     __int__ = _refuse
+
+
+class Confidential:
+    """An exact result that shows itself to the custodian and goes nowhere else."""
+
+    __slots__ = ("_hold", "title")
+
+    def __init__(self, title: str, content: Mapping[str, Any]) -> None:
+        self.title = title
+        exact = dict(content)
+        # Held by a function: whoever lists attributes must reveal it, or print it under its banner.
+        self._hold: Callable[[], dict[str, Any]] = lambda: exact
+
+    def reveal(self) -> dict[str, Any]:
+        """The exact content; the caller takes responsibility for where it goes."""
+        return dict(self._hold())
+
+    def __repr__(self) -> str:
+        return f"Confidential({self.title!r})"
+
+    def __str__(self) -> str:
+        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._hold().items())]
+        return "\n".join(lines)
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise NotPublic(
+            "A confidential result cannot be saved, sent or serialised; ask for a release instead."
+        )
+
+    __getstate__ = _refuse
+    __reduce__ = _refuse
+    __reduce_ex__ = _refuse
+    __copy__ = _refuse
+    __deepcopy__ = _refuse
+    __iter__ = _refuse

@@ -16,7 +16,7 @@ from typing import Any
 
 from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
-from dalenius.curator.opening import declare_limits
+from dalenius.curator.account import declare_limits
 from dalenius.errors import LedgerMismatch, PolicyDiffers, UnknownName
 from dalenius.ledger import Ledger
 from dalenius.ledger.entry import Entry

@@ -16,20 +16,22 @@ from typing import Any
 
 from dalenius import version
 from dalenius.core.budget import Cost
+from dalenius.core.contracts import Source
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
-from dalenius.curator import gate, properties
+from dalenius.core.sealed import Confidential
+from dalenius.curator import gate, rules
+from dalenius.curator.account import ensure_quota
 from dalenius.curator.binding import bind, check_ledger
-from dalenius.curator.door import CustodianDoor, RequestLike
-from dalenius.curator.memo import memo_key, plan_digest
-from dalenius.curator.opening import ensure_quota
+from dalenius.curator.inspection import Inspection
+from dalenius.curator.memo import may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
-from dalenius.curator.published import may_differ, published_before
-from dalenius.curator.stopping import stopped
+from dalenius.curator.source import Holding
 from dalenius.errors import AfterCharge
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.reserve import new_lease
+from dalenius.ledger.stopping import stopped
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.canonical import Canonical, canonical
@@ -37,11 +39,15 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
+RequestLike = str | Path | Mapping[str, Any] | RequestDocument
 Stage = Callable[[str], None]
 
 
-class Curator(CustodianDoor):
-    """Plans for free, releases against the ledger, and shows the custodian what only the custodian may see."""
+class Curator:
+    """Plans for free, releases against the ledger, and shows the custodian what only the custodian may see.
+
+    It holds three nouns: the `holding` (file, registration and account), the `planner`, and the custodian's `inspection`.
+    """
 
     def __init__(
         self,
@@ -53,10 +59,13 @@ class Curator(CustodianDoor):
         rng: RandomSource | None = None,
         owns_ledger: bool = False,
     ) -> None:
-        super().__init__(document, ledger=ledger, policy=policy, data=data)
+        self.holding = Holding(document, ledger=ledger, policy=policy, data=data)
+        self.document, self.policy, self.ledger = document, self.holding.policy, ledger
+        self.domain = self.holding.domain
+        self.planner = Planner(domain=self.domain, policy=self.policy)
+        self.inspection = Inspection(holding=self.holding, planner=self.planner)
         self._owns_ledger = owns_ledger
         self._rng = rng or SystemRandomness()
-        self.planner = Planner(domain=self.domain, policy=self.policy)
 
     @classmethod
     def open(
@@ -78,13 +87,13 @@ class Curator(CustodianDoor):
         """
         document = load.load_dataset(dataset)
         named = document.policy_location if policy is None else policy
-        rules = None if named is None else load.load_policy(named)
+        limits = None if named is None else load.load_policy(named)
         if isinstance(ledger, Ledger):
-            return cls(document, ledger=ledger, policy=rules, data=data, rng=rng)
+            return cls(document, ledger=ledger, policy=limits, data=data, rng=rng)
         check_ledger(document, ledger)
         book = Ledger.open(ledger or document.ledger_location, anchor=anchor)
         try:
-            return cls(document, ledger=book, policy=rules, data=data, rng=rng, owns_ledger=True)
+            return cls(document, ledger=book, policy=limits, data=data, rng=rng, owns_ledger=True)
         except BaseException:
             book.close()
             raise
@@ -99,9 +108,30 @@ class Curator(CustodianDoor):
 
     def close(self) -> None:
         """Let go of the data, and of the ledger if it was opened here; a shared one stays open."""
-        self._source = None
+        self.holding.close()
         if self._owns_ledger:
             self.ledger.close()
+
+    @property
+    def source(self) -> Source:
+        """The microdata behind their engine, opened on first use; exact values are sealed."""
+        return self.holding.source
+
+    def request(self, request: RequestLike) -> RequestDocument:
+        """Read a request document."""
+        return request if isinstance(request, RequestDocument) else load.load_request(request)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Amounts of the given policy that the ledger does not have, with the command that changes them."""
+        return self.holding.notices
+
+    def register(self, *, by: str = "custodian", accept_unseen: bool = False) -> Confidential:
+        """Judge the content once, tie the file to its version, and open the population's account.
+
+        Where most values of a variable are not declared, the custodian consents by `accept_unseen` or it is refused.
+        """
+        return self.holding.register(by=by, accept_unseen=accept_unseen)
 
     def plan(self, request: RequestLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
@@ -126,7 +156,7 @@ class Curator(CustodianDoor):
         stage("planning")
         plan = self.planner.plan(document)
         form = canonical(document, self.domain)
-        fingerprint = self._registration().fingerprint
+        fingerprint = self.holding.registration().fingerprint
         charge = self.charge(
             document,
             plan,
@@ -140,7 +170,7 @@ class Curator(CustodianDoor):
         published = self.ledger.find(charge.key)
         if published is not None:
             return self._read(published)
-        self._registered_fingerprint()
+        self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
         if not is_official:
@@ -165,10 +195,28 @@ class Curator(CustodianDoor):
         """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
         document = self.request(request)
         plan, form = self.planner.plan(document), canonical(document, self.domain)
-        fingerprint = self._registration().fingerprint
+        fingerprint = self.holding.registration().fingerprint
         return self.ledger.quote(
             self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         )
+
+    def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
+        """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
+        return self.inspection.table(self.request(request), by=by)
+
+    def inspect_plan(
+        self, request: RequestLike, *, record: int | None = None, by: str = "custodian"
+    ) -> Confidential:
+        """What a data-dependent plan would do to these data, for the custodian's eyes."""
+        return self.inspection.plan(self.request(request), record=record, by=by)
+
+    def inspect_dominance(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
+        """Which cells a few contributors dominate, for the custodian's eyes."""
+        return self.inspection.dominance(self.request(request), by=by)
+
+    def compare(self, request: RequestLike, release: Release, *, by: str = "custodian") -> Confidential:
+        """How far a release is from the exact counts, for the custodian's eyes."""
+        return self.inspection.compare(self.request(request), release, by=by)
 
     def charge(
         self,
@@ -206,7 +254,7 @@ class Curator(CustodianDoor):
 
     def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
         """The key of the answer and the digest of its plan: of a stored answer under an earlier law, or of this plan."""
-        fixed, domain = plan_digest(plan, self.policy), self.domain_digest
+        fixed, domain = plan_digest(plan, self.policy), self.holding.domain_digest
         key = memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed)
         if not may_differ(plan) or self.ledger.find(key) is not None:
             return key, fixed
@@ -241,14 +289,14 @@ class Curator(CustodianDoor):
         neighbours = plan.neighbours
         passage = gate.run(
             plan,
-            self.source,
+            self.holding.source,
             neighbours,
             plan.reservation,
             self._rng,
             entry=reservation.entry,
             stage=stage,
         )
-        if not self._is_unchanged(reservation.fingerprint):
+        if not self.holding.is_unchanged(reservation.fingerprint):
             # The file moved under the measurement: what was read is not what was registered.
             raise AfterCharge(reservation.entry)
         definition = self.planner.definition(plan.budget)
@@ -274,7 +322,7 @@ class Curator(CustodianDoor):
         )
         tables = plan.assemble(passage.blocks) if not passage.silent else ()
         release = Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
-        return properties.apply(self.policy.table, release)
+        return rules.apply(self.policy.table, release)
 
     def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
         """Variables of the request that carry a cap of their own."""

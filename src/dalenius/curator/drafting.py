@@ -7,15 +7,16 @@ somebody who knows what the data *may* hold has read and confirmed them. Such a 
 
 import json
 from pathlib import Path
+from typing import cast
 
+from dalenius.core.contracts import DraftSource
 from dalenius.core.domain import DROP, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import plain
-from dalenius.curator.column_summary import MOST_CATEGORIES, ColumnSummary, summarise
-from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines._choice import engine_for, suffixes
+from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, summarise
 from dalenius.errors import RequestError
 
-_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".duckdb", ".db")
 _BANNER = "# CONFIDENTIAL until you have checked it: categories and bounds below were read from the rows."
 _NOTE = "confirmed = false          # read from the data: check, then set to true"
 _MOST_ALTERNATIVES = 60
@@ -23,19 +24,17 @@ _LONGEST_NAME = 200
 
 
 def draft(data: str | Path, *, from_data: bool = False) -> str:
-    """TOML text of a dataset document for one CSV (plain or .gz), Parquet or DuckDB file."""
+    """TOML text of a dataset document for one file that an engine can draft from."""
     path = Path(data)
     if not path.is_file():
         raise RequestError(f"There is no file {str(data)!r}.", received=str(data))
-    is_packed = path.suffix.lower() == ".gz"
-    suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
-    if suffix not in (_SUFFIXES[:3] if is_packed else _SUFFIXES):
+    if not path.name.lower().endswith(suffixes()):
         raise RequestError(
-            f"describe reads a .csv, .tsv (also .gz), .parquet or .duckdb file; received {path.name!r}.",
+            f"describe reads files that end in {', '.join(suffixes())}; received {path.name!r}.",
             received=path.name,
         )
-    columns = DuckDBSource(_domain(()), path).columns
-    source = DuckDBSource(_domain(tuple(name for name in columns if _is_name(name))), path)
+    columns = _opened(path, ()).columns
+    source = _opened(path, tuple(name for name in columns if _is_name(name)))
     lines = [_BANNER] if from_data else []
     lines += [
         "[dataset]",
@@ -55,8 +54,12 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
             summary = summarise(name, source.contents(name), is_boolean=kind == "BOOLEAN")
             lines += _from_rows(summary)
         else:
-            lines += [*_heading(name), *_from_type(kind, is_text_file=suffix in _SUFFIXES[:3])]
+            lines += [*_heading(name), *_from_type(kind, is_text_file=source.is_text)]
     return "\n".join(lines) + "\n"
+
+
+def _opened(path: Path, names: tuple[str, ...]) -> DraftSource:
+    return cast(DraftSource, engine_for(path).open(_domain(names), path))
 
 
 def _domain(names: tuple[str, ...]) -> Domain:

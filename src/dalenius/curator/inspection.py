@@ -1,47 +1,188 @@
 """The second, guarded door: exact results for the custodian's own eyes.
 
 What comes through here is `Confidential`: it prints under a banner, refuses pickle and JSON and every release format,
-never reaches the server, and each use is a ledger line. Choosing a request after such a look is outside the guarantee.
+never reaches a public or an analyst's route, and each look is a ledger line. Nothing here is released, and choosing a
+request after such a look is outside every guarantee.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from dalenius.errors import NotPublic
+import numpy as np
 
-BANNER = "CONFIDENTIAL: exact values, for the custodian only. Do not publish, log, mail or paste."
+from dalenius.core.contracts import Source
+from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.law import IntArray
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import Filter, TableQuery, ValuesQuery
+from dalenius.core.release import Release
+from dalenius.core.sealed import Confidential
+from dalenius.curator.memo import plan_digest
+from dalenius.curator.planner import Planner
+from dalenius.curator.source import Holding
+from dalenius.engines._tally import axis_positions, passes
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.linear.losses import compare
+from dalenius.measurements._at_the_data import (
+    checklist,
+    compare_options,
+    dominance,
+    plausible_deniability,
+    true_delta,
+)
+from dalenius.measurements.bootstrap_totals import BootstrapTotals
+from dalenius.measurements.local_laplace import LocalLaplace
+from dalenius.methods.dominance import judged
+from dalenius.spec.canonical import Canonical, canonical
+from dalenius.spec.coding import DROPPED_NUMBER
+from dalenius.spec.request import RequestDocument
+
+__all__ = ["Inspection", "Confidential", "inspect_plan", "rows_of", "dominated"]
 
 
-class Confidential:
-    """An exact result that shows itself to the custodian and goes nowhere else."""
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What only the custodian may see of one data set."""
 
-    __slots__ = ("_hold", "title")
+    holding: Holding
+    planner: Planner
 
-    def __init__(self, title: str, content: Mapping[str, Any]) -> None:
-        self.title = title
-        kept = dict(content)
-        # Held by a function: whoever lists attributes must reveal it, or print it under its banner.
-        self._hold: Callable[[], dict[str, Any]] = lambda: kept
+    @property
+    def _domain(self) -> Domain:
+        return self.holding.domain
 
-    def reveal(self) -> dict[str, Any]:
-        """The exact content; the caller takes responsibility for where it goes."""
-        return dict(self._hold())
+    def table(self, request: RequestDocument, *, by: str) -> Confidential:
+        """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
+        form, query = self._asked(request)
+        self._note({"request": form.content}, by)
+        exact = self.holding.source.table(query).open_below_the_gate()
+        cells = query.space.labels() or [()]
+        counts = {
+            " · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)
+        }
+        return Confidential(f"Exact counts of {self._domain.name} {self._domain.version}", counts)
 
-    def __repr__(self) -> str:
-        return f"Confidential({self.title!r})"
+    def plan(self, request: RequestDocument, *, record: int | None, by: str) -> Confidential:
+        """What a data-dependent plan would do to these data: scales, expected losses, claims, the true loss."""
+        plan = self.planner.plan(request)
+        if plan.neighbours.scope is Scope.EVERYWHERE:
+            raise Unsupported(
+                "Only plans whose noise depends on the data have more to show than their preview."
+            )
+        self._note({"plan": plan_digest(plan, self.holding.policy)}, by)
+        report = inspect_plan(plan, self.holding.source, record)
+        return Confidential(f"What {plan.definition} would do to {self._domain.name}", report)
 
-    def __str__(self) -> str:
-        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._hold().items())]
-        return "\n".join(lines)
+    def dominance(self, request: RequestDocument, *, by: str) -> Confidential:
+        """Which cells of a request with `measure = "dominance"` a few contributors dominate, exactly."""
+        if request.table.measure != "dominance":
+            raise Unsupported(
+                'Ask with measure = "dominance", of = "variable", and the rows and columns to judge.'
+            )
+        form, query = self._asked(request)
+        self._note({"request": form.content, "what": "dominance"}, by)
+        verdicts = dominated(self.holding.source, query, str(request.table.of), request.privacy.options)
+        return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 
-    def _refuse(self, *_: object) -> NoReturn:
-        raise NotPublic(
-            "A confidential result cannot be saved, sent or serialised; ask for a release instead."
+    def compare(self, request: RequestDocument, release: Release, *, by: str) -> Confidential:
+        """How far a release is from the exact counts, in the losses of the literature."""
+        form, query = self._asked(request)
+        self._note({"request": form.content, "what": "utility"}, by)
+        exact = self.holding.source.table(query).open_below_the_gate().reshape(query.space.shape)
+        shown = release.find(*(axis.name for axis in query.space.axes)).values.reshape(query.space.shape)
+        return Confidential(f"Utility of release {release.provenance.digest[:12]}", compare(exact, shown))
+
+    def _asked(self, request: RequestDocument) -> tuple[Canonical, TableQuery]:
+        form = canonical(request, self._domain)
+        return form, TableQuery(space=form.space, where=form.filters)
+
+    def _note(self, payload: Mapping[str, Any], by: str) -> None:
+        """The line that says that somebody looks, written before the first row is read."""
+        self.holding.registered_fingerprint()
+        self.holding.ledger.note("inspection", {"population": self._domain.population, **payload}, by=by)
+
+
+def dominated(source: Source, query: TableQuery, of: str, options: Mapping[str, object]) -> dict[str, object]:
+    """Which cells are dominated, exactly; for the custodian's eyes."""
+    names, statistic = judged(query, of, options)
+    verdicts = [
+        statistic.is_dominated(source.values(part).open_below_the_gate()) for part in statistic.queries
+    ]
+    cells = [name for name, verdict in zip(names, verdicts, strict=True) if verdict]
+    return {"cells": len(names), "dominated": len(cells), "which": cells}
+
+
+def inspect_plan(plan: TablePlan, source: Source, record: int | None = None) -> dict[str, Any]:
+    """Sensitivity, scales, expected losses, checklist, true delta; for a `record` (row number), what it can claim."""
+    (measurement,) = plan.measurements
+    if isinstance(measurement, BootstrapTotals):
+        return _totals(measurement, source, record)
+    if isinstance(measurement, LocalLaplace):
+        return _order_statistic(measurement, source)
+    raise Unsupported("There is a report for totals and for order statistics.")
+
+
+def _totals(step: BootstrapTotals, source: Source, record: int | None) -> dict[str, Any]:
+    _, minima, maxima = (_table(source, query) for query in step.needs)
+    query = step.statistic.query
+    cells, values = rows_of(source, query.space, query.where, str(query.value))
+    report: dict[str, Any] = {
+        "sensitivity of the whole table": step.statistic.bootstrap(
+            cells, values, step.neighbours, step.membership
+        ),
+        "checklist": checklist(values[cells >= 0], step.statistic.low, step.statistic.high, step.floor),
+        "dominance": dominance(cells, values),
+    }
+    if step.epsilon is not None:
+        report["scales"] = [float(s) for s in step.scales(minima, maxima)]
+        report["expected losses"] = compare_options(step.statistic, minima, maxima, step.epsilon, step.floor)
+    if record is not None:
+        if not 0 <= record < len(values):
+            raise ParameterError("There is no such row.", name="record")
+        report["claims"] = plausible_deniability(cells, values, record, step.membership, step.declared)
+    return report
+
+
+def _order_statistic(step: LocalLaplace, source: Source) -> dict[str, Any]:
+    values = source.values(step.statistic.query).open_below_the_gate()
+    report: dict[str, Any] = {
+        "exact answer": step.statistic.value(values),
+        "sensitivity": step.sensitivity(values),
+        "scale": float(max(step.floor, step.sensitivity(values)) / step.epsilon),
+    }
+    if step.neighbours.scope is Scope.AT_THE_DATA:
+        report["against an intruder who knows the algorithm"] = true_delta(
+            step.statistic, values, step.epsilon, step.floor, step.neighbours
         )
+    return report
 
-    __getstate__ = _refuse
-    __reduce__ = _refuse
-    __reduce_ex__ = _refuse
-    __copy__ = _refuse
-    __deepcopy__ = _refuse
-    __iter__ = _refuse
+
+def _table(source: Source, query: object) -> IntArray:
+    assert isinstance(query, TableQuery) and not isinstance(query, ValuesQuery)
+    return source.table(query).open_below_the_gate()
+
+
+def rows_of(
+    source: Source, space: CellSpace, where: tuple[Filter, ...], value: str
+) -> tuple[IntArray, IntArray]:
+    """Flat cell (-1: outside the table) and value of every row, in the order of the file."""
+    names = list(dict.fromkeys([*(a.variable for a in space.axes), *(f.variable for f in where), value]))
+    cells, values = [], []
+    for batch in source.scan(names):
+        x = np.asarray(batch[value], dtype=np.int64)
+        inside = x != DROPPED_NUMBER
+        flat = np.zeros(len(x), dtype=np.int64)
+        for axis in space.axes:
+            place = axis_positions(axis, np.asarray(batch[axis.variable], dtype=np.int64))
+            inside &= place >= 0
+            flat = flat * len(axis) + np.maximum(place, 0)
+        for condition in where:
+            codes = np.asarray(batch[condition.variable], dtype=np.int64)
+            inside &= passes(condition, source.domain.variable(condition.variable), codes)
+        inside &= ~np.isin(flat, np.asarray(space.structural_indices, dtype=np.int64))
+        cells.append(np.where(inside, flat, -1))
+        values.append(np.where(x == DROPPED_NUMBER, 0, x))
+    empty = np.array([], dtype=np.int64)
+    return np.concatenate([empty, *cells]), np.concatenate([empty, *values])

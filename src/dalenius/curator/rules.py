@@ -5,7 +5,7 @@ Every plan passes here once, after planning. A rule is honoured by the plan or t
 rule                                    honoured by
 variance_cap                            every additive block and every shown cell within it; a variance that cannot be known beforehand is refused
 truncation, maximum_entropy             one plain table of counts with exactly that noise
-threshold, sparse, nonnegative          counts, whose released values are adjusted afterwards (`properties.apply`)
+threshold, sparse, nonnegative          counts, whose released values are adjusted afterwards (`apply`)
 structural_zeros = false                tables without declared impossible cells
 [allow] mechanisms, evidence            every measurement of the plan
 """
@@ -13,18 +13,25 @@ structural_zeros = false                tables without declared impossible cells
 from collections.abc import Iterator
 from math import inf
 
+import numpy as np
+
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
+from dalenius.core.release import Release
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance
+from dalenius.postprocess.clamping import Clamping
+from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
+
+COUNTS = ("count", "weighted count")
 
 
 def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: PolicyDocument) -> None:
@@ -134,3 +141,30 @@ def _check_noise(rules: TableRules, plan: TablePlan) -> None:
         " Ask for the table alone, without margins or strategy.",
         rule="maximum_entropy" if rules.maximum_entropy else "truncation",
     )
+
+
+def apply(rules: TableRules, release: Release) -> Release:
+    """The rules that adjust released values, in order: sparse, nonnegative, threshold. Measured blocks stay.
+
+    They are about counts, and under them nothing else is planned; a release of anything else passes unchanged. A list of
+    tables is withheld as a whole if one of them is sparse: the others would show its sums. Nothing here can fail after the charge: where the
+    nearest consistent table cannot be found from what is shown, negative cells are cut at zero one by one.
+    """
+    if not release.tables or any(table.measure not in COUNTS for table in release.tables):
+        return release
+    if rules.sparse is not None:
+        mean = min(float(np.mean(table.values)) for table in release.tables)
+        if mean < float(rules.sparse):
+            note = {"name": "withheld", "reason": "sparse", "rule": "mean released count", "charged": True}
+            return release.with_(tables=(), blocks=(), adjustments=(*release.adjustments, note))
+    if rules.nonnegative:
+        is_known = all(np.isfinite(table.variance).all() for table in release.tables)
+        try:
+            release = Nonnegative()(release) if is_known else Clamping()(release)
+        except Unsupported:
+            release = Clamping()(release)
+    if rules.threshold is not None:
+        release = Clamping(lower=0.0 if rules.nonnegative else -np.inf, threshold=float(rules.threshold))(
+            release
+        )
+    return release

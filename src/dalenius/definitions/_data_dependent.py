@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.core.budget import Budget, Cost
-from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
+from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError
 
 PAGE = "data-dependent"

@@ -20,11 +20,11 @@ from typing import ClassVar
 
 from dalenius.core import conversions
 from dalenius.core.budget import MASTER, Budget, Cost
-from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
+from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.additive import product_losses
 from dalenius.exact.loss import LossDistribution, of_statement

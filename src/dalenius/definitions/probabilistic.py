@@ -21,11 +21,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.core.budget import MASTER, Budget, Cost
-from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_upper, plain
+from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.additive import product_tail
 

@@ -17,11 +17,11 @@ from typing import ClassVar
 
 from dalenius.core import conversions
 from dalenius.core.budget import MASTER, Budget, Cost
-from dalenius.core.composition import one_relation, summed_cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
+from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError, Unsupported
 
 __all__ = ["ZeroConcentrated"]

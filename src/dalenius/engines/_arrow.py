@@ -110,6 +110,14 @@ def nulls(array: Any) -> NDArray[np.bool_]:
     return as_numpy(array.is_null())
 
 
+def is_table(data: object) -> bool:
+    """Whether this is a table in memory, by its type: a mapping of columns, a list of rows, or a data frame."""
+    import pyarrow as pa
+
+    is_plain = isinstance(data, pa.Table | Mapping | list | tuple)
+    return is_plain or hasattr(data, "to_arrow") or type(data).__module__.startswith("pandas")
+
+
 def arrow_table(data: Any) -> Any:
     """An Arrow table from whatever table a caller has in memory."""
     import pyarrow as pa

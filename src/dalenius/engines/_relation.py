@@ -11,6 +11,11 @@ from typing import IO, Any
 from dalenius.engines._arrow import arrow_table
 from dalenius.errors import DocumentError, TooLarge
 
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq")
+_DATABASE = (".duckdb", ".db")
+TYPED_SUFFIXES = (*_PARQUET, *_DATABASE)
+
 # The database takes a second for each few thousand columns of text, and longer than that for more.
 _MOST_COLUMNS = 4096
 _LONGEST_HEADER = 1 << 20
@@ -92,9 +97,9 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
         raise DocumentError(f"There is no data file {str(data)!r}.", received=str(data))
     suffix = files[0].suffix.lower()
     names = "[" + ", ".join(text(str(name)) for name in files) + "]"
-    if suffix in (".parquet", ".pq"):
+    if suffix in _PARQUET:
         return Relation(f"read_parquet({names})", files)
-    if suffix in (".duckdb", ".db"):
+    if suffix in _DATABASE:
         connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
         return Relation(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
     if suffix == ".gz":

@@ -15,7 +15,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
@@ -30,19 +30,17 @@ from dalenius.engines._arrow import (
     code_by_dictionary,
     code_matched,
     digest_column,
+    is_table,
     nulls,
     owners,
 )
 from dalenius.engines._columns import Column, expanded
 from dalenius.engines._contribution import kept_rows
 from dalenius.engines._declared import check_columns
-from dalenius.engines._relation import attach, name_of, text
+from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._tally import Tally, passes, used_variables
 from dalenius.errors import DocumentError, InternalError
 from dalenius.spec.coding import DROPPED_NUMBER, Note, reader
-
-if TYPE_CHECKING:
-    from dalenius.spec.dataset import DatasetDocument
 
 __all__ = ["DuckDBSource"]
 
@@ -67,6 +65,13 @@ os.register_at_fork(after_in_child=_let_go_of_all)
 
 class DuckDBSource:
     """A table that DuckDB can read, seen through a declared domain."""
+
+    turn: ClassVar[int] = 1
+    suffixes: ClassVar[tuple[str, ...]] = (
+        *TEXT_SUFFIXES,
+        *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES),
+        *TYPED_SUFFIXES,
+    )
 
     def __init__(
         self, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
@@ -94,20 +99,16 @@ class DuckDBSource:
         self._over = self._without = self._units = 0
 
     @classmethod
+    def accepts(cls, data: object) -> bool:
+        """Any file, and any table in memory that Arrow can hold."""
+        return isinstance(data, str | Path) or is_table(data)
+
+    @classmethod
     def open(
-        cls,
-        document: "DatasetDocument",
-        base: str | Path | None = None,
-        secret: bytes = b"",
-        data: Any = None,
+        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
     ) -> "DuckDBSource":
-        """The source that a dataset document names, relative to `base` (by default the document's own folder)."""
-        dataset = document.dataset
-        if data is None:
-            if not dataset.source:
-                raise DocumentError('The dataset document names no file: source = "…" in [dataset].')
-            data = Path(document.base if base is None else base) / dataset.source
-        return cls(document.domain(), data, secret, table=dataset.table, delimiter=dataset.delimiter)
+        """The data, seen through a declared domain."""
+        return cls(domain, data, secret, table=table, delimiter=delimiter)
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
         """One exact aggregate per cell."""
@@ -160,6 +161,11 @@ class DuckDBSource:
     def columns(self) -> Mapping[str, str]:
         """Names of the columns that can be declared, with their types; every column of a CSV file is text."""
         return {n: kind for n, kind in self._types.items() if not _is_nested(kind)}
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every column is text, as in a CSV file."""
+        return self._relation.is_csv
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
         """Distinct raw values of a variable as this engine reads them, with their counts; for the custodian alone."""

@@ -7,7 +7,7 @@ for small data and for tests; `duckdb` takes the same data frames and is fast.
 import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dalenius.core.domain import Axis, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
+from dalenius.engines._arrow import is_table
 from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
@@ -28,6 +29,9 @@ Codes = dict[str, int]
 
 class MemorySource:
     """Rows held as Python values."""
+
+    turn: ClassVar[int] = 2
+    suffixes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -49,6 +53,18 @@ class MemorySource:
         self._notes: dict[str, dict[str, int]] = {}
         self._over = 0
         self._coded = self._keep(self._code(), secret)
+
+    @classmethod
+    def accepts(cls, data: object) -> bool:
+        """Any table in memory."""
+        return is_table(data)
+
+    @classmethod
+    def open(
+        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+    ) -> "MemorySource":
+        """The data, seen through a declared domain; there is no file that `table` or `delimiter` could be of."""
+        return cls.of(domain, data, secret)
 
     @classmethod
     def of(cls, domain: Domain, data: Any, secret: bytes = b"") -> "MemorySource":

@@ -9,8 +9,9 @@ from math import isfinite
 from dalenius.core.domain import CellSpace
 from dalenius.core.release import Release, Table
 from dalenius.linear.tabulation import bounds, header, rows
+from dalenius.publish._format import Format
 
-__all__ = ["to_html"]
+__all__ = ["HTML", "to_html"]
 
 _MOST_ROWS = 400
 _MOST_BARS = 40
@@ -127,3 +128,6 @@ def _facts(release: Release) -> str:
     items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     notes = "".join(f"<p><strong>Note.</strong> {escape(w)}</p>" for w in source.warnings)
     return f"<h2>Where this comes from</h2><dl>{items}</dl>{notes}"
+
+
+HTML = Format(name="html", suffixes=(".html", ".htm"), media_type="text/html", write=to_html, stem="table")

@@ -7,7 +7,6 @@ releases have equal digests. `from_json` is the inverse.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Table, labels_of
 from dalenius.errors import DocumentError
 from dalenius.linear.tabulation import tidy, tidy_list
+from dalenius.publish._format import Format
 
-__all__ = ["to_json", "from_json", "load_release"]
+__all__ = ["JSON", "to_json", "from_json"]
 
 
 def to_json(release: Release) -> bytes:
@@ -150,10 +150,12 @@ def _read_table(document: dict[str, Any]) -> Table:
     )
 
 
-def load_release(path: str | Path) -> Release:
-    """Read `release.json`, given its path or the directory that holds it."""
-    place = Path(path)
-    file = place / "release.json" if place.is_dir() else place
-    if not file.is_file():
-        raise DocumentError(f"There is no release document at {str(path)!r}.")
-    return from_json(file.read_bytes())
+JSON = Format(
+    name="json",
+    suffixes=(".json",),
+    media_type="application/json",
+    write=to_json,
+    read=from_json,
+    is_document=True,
+    stem="release",
+)

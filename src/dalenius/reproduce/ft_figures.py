@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.law import Additive, IntegerLaw
-from dalenius.curator.utility import association, compare
 from dalenius.demo.tables import load
+from dalenius.linear.losses import association, compare
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
 from dalenius.reproduce.items import Row, row

@@ -1,32 +1,20 @@
-"""Releases as files: every `publish/to_*.py` is a format, found and never listed."""
+"""Releases as files: every format of `publish` is served, found and never listed."""
 
 import hashlib
-import importlib
-import mimetypes
 from collections.abc import Mapping
-from functools import cache
-from types import MappingProxyType
 
-from dalenius.core import registry
 from dalenius.core.release import Release, Status
-from dalenius.errors import RequestError
 from dalenius.ledger import StoredRelease
+from dalenius.publish._format import document
+from dalenius.publish._format import formats as every_format
 from dalenius.publish.to_json import from_json
 from dalenius.server.errors import NotAcceptable
 from dalenius.server.views import Download
 
 
-@cache
 def formats() -> Mapping[str, str]:
-    """Name of each format and its media type: the module's own `MEDIA_TYPE`, or what the ending usually means."""
-    found = {}
-    for module in registry.names("publish"):
-        if module.startswith("to_"):
-            name = module.removeprefix("to_")
-            loaded = importlib.import_module(f"dalenius.publish.{module}")
-            guess = mimetypes.guess_type(f"x.{name}")[0] or "application/octet-stream"
-            found[name] = str(getattr(loaded, "MEDIA_TYPE", guess))
-    return MappingProxyType(found)
+    """Name of each format and its media type."""
+    return {name: form.media_type for name, form in every_format().items()}
 
 
 def read(stored: StoredRelease) -> Release:
@@ -38,18 +26,14 @@ def render(release: Release, name: str, *, is_public: bool) -> Download:
     """A release in one format."""
     if name not in formats():
         raise NotAcceptable(f"There is no format {name[:20]!r}.", known=sorted(formats()))
-    if not release.tables and name != "json":
-        raise RequestError(
-            "This release has no table: the outcome was 'no reply'. Its JSON document says so."
-        )
-    made = registry.get("publish", f"to_{name}")(release)
-    content = made.encode() if isinstance(made, str) else bytes(made)
+    form = every_format()[name]
+    content = form.content(release)
     entry = release.provenance.ledger_entry or release.provenance.digest
-    kind = formats()[name]
+    kind = form.media_type
     return Download(
         content=content,
         media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
-        filename=f"{_safe(release.provenance.dataset)}-{_safe(entry[:12])}.{name}",
+        filename=f"{_safe(release.provenance.dataset)}-{_safe(entry[:12])}{form.suffixes[0]}",
         etag=f'"{hashlib.sha256(content).hexdigest()[:32]}"',
         is_public=is_public,
     )
@@ -60,15 +44,14 @@ def _safe(text: str) -> str:
 
 
 def negotiate(accept: str) -> str:
-    """The format that an Accept header prefers; JSON where it takes anything."""
+    """The format that an Accept header prefers; the document where it takes anything."""
     by_type = {kind: name for name, kind in formats().items()}
     best, weight = "", 0.0
     for part in accept.split(",")[:32]:
         kind, _, rest = part.strip().partition(";")
         quality = _quality(rest)
-        name = (
-            "json" if kind.strip() in ("*/*", "application/*", "") else by_type.get(kind.strip().lower(), "")
-        )
+        takes_anything = kind.strip() in ("*/*", "application/*", "")
+        name = document().name if takes_anything else by_type.get(kind.strip().lower(), "")
         if name and quality > weight:
             best, weight = name, quality
     if not best:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
+from dalenius.curator.account import ensure_quota
 from dalenius.curator.curator import Curator
-from dalenius.curator.opening import ensure_quota
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST

@@ -12,7 +12,7 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
-from dalenius.spec.document import Category, Document, Exact, Name, Part, Text
+from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, unknown_key
 
 AxisItem = Name | AxisPart
 Condition = Category | tuple[Category, ...] | ConditionPart
@@ -114,6 +114,13 @@ class RequestDocument(Document):
         twice = sorted(own.keys() & options.keys())
         if twice:
             raise DocumentError(f"{twice[0]!r} stands in [table] and in options; write it once.")
+        for key in table:
+            if key not in TablePart.model_fields:
+                raise unknown_key(
+                    str(key),
+                    [*TablePart.model_fields, *method.Parameters.model_fields],
+                    f"[table] of a {name}",
+                )
         method.Parameters.model_validate(own)
         measure, kept = method.written(own | dict(options))
         if measure != "count" or "measure" in table:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.policy import PolicyDocument
@@ -19,7 +20,20 @@ DOCUMENTS: dict[str, type[Document]] = {
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of one kind of document."""
     content = DOCUMENTS[name].model_json_schema()
+    if name == "request":
+        content["$defs"]["TablePart"]["properties"] |= method_keys()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **content}
+
+
+def method_keys() -> dict[str, Any]:
+    """The keys of all methods in [table], each with the measures that take it."""
+    keys: dict[str, Any] = {}
+    takers: dict[str, list[str]] = {}
+    for name, method in registry.every("methods").items():
+        for key, part in method.Parameters.model_json_schema().get("properties", {}).items():
+            keys.setdefault(key, {k: v for k, v in part.items() if k not in ("default", "title")})
+            takers.setdefault(key, []).append(name)
+    return {key: part | {"description": f"Of {', '.join(takers[key])}."} for key, part in keys.items()}
 
 
 def schema_text(name: str) -> str:

@@ -13,6 +13,7 @@ from dalenius.core.query import Filter, ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.exact.order_statistics import local_of_difference, prepare, smooth_add_remove, smooth_replace
+from dalenius.statistics._example import Example, of_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,3 +100,8 @@ class Difference(ABC):
                 "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
                 " what replaces it, or use add-remove."
             )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Three values, both ends among them."""
+        return (of_values(cls(query=ValuesQuery(value="x"), low=0, high=4)),)

@@ -9,6 +9,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
+from dalenius.statistics._example import Example, cells, group
 
 __all__ = ["ContingencyTable"]
 
@@ -73,3 +74,27 @@ class ContingencyTable:
         if len(occupied) > 1:
             return 2
         return 1 if occupied and -1 in owners else 0
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Two cells with rows outside them, and one cell that holds everybody."""
+
+        def places(rows: Sequence[tuple[str | None]]) -> tuple[list[int]]:
+            return ([("a", "b").index(label) if label else -1 for (label,) in rows],)
+
+        return (
+            Example(
+                statistic=cls(query=TableQuery(space=cells("a", "b"))),
+                variables=group("a", "b"),
+                rows=(("a",), ("b",), (None,)),
+                arguments=places,
+            ),
+            # A person has at least one row, so that two persons in one cell differ by less than their rows.
+            Example(
+                statistic=cls(query=TableQuery(space=cells("a")), is_complete=True),
+                variables=group("a"),
+                rows=(("a",),),
+                arguments=places,
+                is_tight=False,
+            ),
+        )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity, partitions
+from dalenius.statistics._example import Example, cells, group
 
 __all__ = ["Count"]
 
@@ -39,6 +40,22 @@ class Count:
         sides = 2 if neighbours.is_replace and cells > 1 else 1
         touched = min(sides * rows, cells)
         return Sensitivity.norms(l0=touched, l1=sides * rows, l2_squared=sides * rows * rows, linf=rows)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Three cells, one cell, a structural zero; rows that drop out."""
+        three, rows = group("a", "b", "c"), (("a",), ("b",), ("c",), (None,))
+        return (
+            Example(statistic=cls(TableQuery(space=cells("a", "b", "c"))), variables=three, rows=rows),
+            Example(
+                statistic=cls(TableQuery(space=cells("a"))), variables=group("a"), rows=(("a",), (None,))
+            ),
+            Example(
+                statistic=cls(TableQuery(space=cells("a", "b", "c", zeros=frozenset({(1,)})))),
+                variables=three,
+                rows=rows,
+            ),
+        )
 
 
 def _patterns(rows: int, cells: int, *, is_replace: bool) -> tuple[tuple[int, ...], ...]:

@@ -8,6 +8,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._example import Example, Rows, group, number
 
 __all__ = ["Dominance"]
 
@@ -63,3 +64,25 @@ class Dominance:
     def local(self, cells: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
         """Refused: verdicts are the thing to hide."""
         raise Unsupported("Dominance is released with its global sensitivity only.")
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Two cells and one under the p % rule, two under the (n, k) rule."""
+
+        def example(statistic: "Dominance") -> Example:
+            def lists(rows: Rows) -> list[list[int]]:
+                return [[x for g, x in rows if g == label] for label in "ab"[: len(statistic.queries)]]
+
+            return Example(
+                statistic=statistic,
+                variables=group("a", "b") | number(1, 5),
+                rows=(("a", 5), ("b", 5), ("a", 1)),
+                released=lambda rows: [statistic.value(lists(rows))],
+            )
+
+        queries = (ValuesQuery(value="x"),) * 2
+        return (
+            example(cls(queries=queries)),
+            example(cls(queries=queries[:1])),
+            example(cls(queries=queries, n=1, k=60)),
+        )

@@ -17,6 +17,7 @@ from dalenius.exact.order_statistics import (
     smooth_add_remove,
     smooth_replace,
 )
+from dalenius.statistics._example import Example, of_values
 
 __all__ = ["Extreme"]
 
@@ -124,3 +125,12 @@ class Extreme:
                 "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
                 " what replaces it, or use add-remove."
             )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """The largest, the second largest and the smallest."""
+        made = (
+            cls(query=ValuesQuery(value="x"), low=0, high=4, rank=rank, is_largest=is_largest)
+            for rank, is_largest in ((1, True), (2, True), (1, False))
+        )
+        return tuple(of_values(statistic) for statistic in made)

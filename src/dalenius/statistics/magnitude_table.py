@@ -12,6 +12,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._example import Example, Rows, cells, group, number
 
 __all__ = ["MagnitudeTable", "Membership"]
 
@@ -180,6 +181,36 @@ class MagnitudeTable:
             return max(ranges, default=0), ranges, largest
         first, second = (*sorted(largest, reverse=True), 0, 0)[:2]
         return max([*ranges, first + second]), ranges, largest
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Two cells with numbers of both signs, and one cell that holds everybody."""
+
+        def placed(rows: Rows) -> tuple[list[int], list[int]]:
+            return ([("a", "b").index(g) for g, _ in rows], [x for _, x in rows])
+
+        query = TableQuery(space=cells("a", "b"), aggregate=Aggregate.TOTAL, value="x")
+        return (
+            Example(
+                statistic=cls(query=query, low=-2, high=3),
+                variables=group("a", "b") | number(-2, 3),
+                rows=(("a", -2), ("a", 3), ("b", 3), ("b", -2)),
+                arguments=placed,
+            ),
+            # A person has at least one row, so that a replaced one moves a complete total by less than is declared.
+            Example(
+                statistic=cls(
+                    query=TableQuery(space=cells("a"), aggregate=Aggregate.TOTAL, value="x"),
+                    low=1,
+                    high=3,
+                    is_complete=True,
+                ),
+                variables=group("a") | number(1, 3, missing="1"),
+                rows=(("a", 1), ("a", 3)),
+                arguments=placed,
+                is_tight=False,
+            ),
+        )
 
 
 def _keeps_everything(domain: Domain, axis: Axis) -> bool:

@@ -10,6 +10,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._example import Example, first_column, number
 
 __all__ = ["Mean"]
 
@@ -86,3 +87,16 @@ class Mean:
         if not neighbours.is_replace and n == 1:
             return Fraction(span, 2)
         return Fraction(span, n)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Three rows, a public number."""
+        return (
+            Example(
+                statistic=cls(value_name="x", low=0, high=4, size=3),
+                variables=number(0, 4, missing="0"),
+                rows=((0,), (1,), (4,)),
+                size=3,
+                arguments=lambda rows: first_column(rows) if rows else None,
+            ),
+        )

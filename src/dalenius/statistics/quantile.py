@@ -18,6 +18,7 @@ from dalenius.exact.order_statistics import (
     smooth_add_remove,
     smooth_replace,
 )
+from dalenius.statistics._example import Example, of_values
 
 __all__ = ["Quantile"]
 
@@ -134,3 +135,12 @@ class Quantile:
                 "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
                 " what replaces it, or use add-remove."
             )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """The lower median, the midpoint median and a quartile."""
+        made = (
+            cls(query=ValuesQuery(value="x"), low=0, high=4, q=q, is_midpoint=is_midpoint)
+            for q, is_midpoint in ((Fraction(1, 2), False), (Fraction(1, 2), True), (Fraction(1, 4), False))
+        )
+        return tuple(of_values(statistic) for statistic in made)

@@ -10,6 +10,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._example import Example, number
 
 __all__ = ["Ratio"]
 
@@ -71,3 +72,15 @@ class Ratio:
         else:
             candidates = [*rest, *((*rows, corner) for corner in corners)]
         return max((abs(self.value(c) - here) for c in candidates), default=Fraction(0))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Corners and inside of the rectangle of pairs."""
+        return (
+            Example(
+                statistic=cls(numerator="x", denominator="y", low=-1, high=2, least=1, most=3),
+                variables=number(-1, 2) | number(1, 3, name="y"),
+                rows=((-1, 1), (2, 1), (2, 3), (0, 2)),
+                arguments=lambda rows: (list(rows),),
+            ),
+        )

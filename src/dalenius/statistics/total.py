@@ -12,6 +12,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
+from dalenius.statistics._example import Example, Rows, number
 
 __all__ = ["Total"]
 
@@ -96,3 +97,28 @@ class Total:
         if not neighbours.is_replace:
             return max(abs(top), abs(bottom))
         return top - bottom if self.is_complete else max(top, 0) - min(bottom, 0)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Numbers of both signs with rows that drop out, and a complete total away from zero."""
+
+        def values(rows: Rows) -> tuple[list[int]]:
+            return ([row[0] or 0 for row in rows],)
+
+        query = TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="x")
+        return (
+            Example(
+                statistic=cls(query=query, low=-2, high=3),
+                variables=number(-2, 3),
+                rows=((-2,), (3,), (None,)),
+                arguments=values,
+            ),
+            # A person has at least one row, so that a replaced one moves a complete total by less than is declared.
+            Example(
+                statistic=cls(query=query, low=1, high=3, is_complete=True),
+                variables=number(1, 3, missing="1"),
+                rows=((1,), (3,)),
+                arguments=values,
+                is_tight=False,
+            ),
+        )

@@ -10,6 +10,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._example import Example, first_column, number
 
 __all__ = ["Variance"]
 
@@ -52,7 +53,9 @@ class Variance:
         return (sum(v * v for v in x) - Fraction(sum(x) ** 2, n)) / self._divisor(n)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Of n times the divisor times the variance, which is an integer."""
+        """Of n times the divisor times the variance, which is an integer; the size is public under replace only."""
+        if not neighbours.is_replace:
+            raise Unsupported("The number of rows is not public here: release the moments and a count.")
         worst = self.worst(neighbours) * self.size * self._divisor(self.size)
         return Sensitivity.of_patterns(((int(worst),),))
 
@@ -95,3 +98,23 @@ class Variance:
         if n < 2:
             return Fraction(0)
         return Fraction(span * span * (n - 1), n * n) * Fraction(n, self._divisor(n))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Three rows, a public number, with both divisors."""
+
+        def example(statistic: "Variance") -> Example:
+            scale = 3 * (2 if statistic.is_sample else 3)
+            return Example(
+                statistic=statistic,
+                variables=number(0, 3, missing="0"),
+                rows=((0,), (1,), (3,)),
+                size=3,
+                released=lambda rows: [int(statistic.value(*first_column(rows)) * scale)],
+                arguments=lambda rows: first_column(rows) if len(rows) > statistic.is_sample else None,
+            )
+
+        return tuple(
+            example(cls(value_name="x", low=0, high=3, size=3, is_sample=is_sample))
+            for is_sample in (False, True)
+        )

@@ -7,6 +7,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity, partitions
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._example import Example, cells, group, number
 
 __all__ = ["WeightedCount"]
 
@@ -72,3 +73,19 @@ class WeightedCount:
         if neighbours.is_replace:
             moves |= {(*p, *q) for p in leaving for q in leaving if len(p) + len(q) <= cells}
         return Sensitivity.of_patterns(tuple(moves)).times(self.largest)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Weights and their squares in two cells."""
+        variables = group("a", "b") | number(0, 3, name="w", missing="0")
+        rows = (("a", 3), ("b", 3), ("a", 1))
+        space = cells("a", "b")
+        squares = TableQuery(space=space, aggregate=Aggregate.SUM_OF_SQUARES, value="w")
+        return (
+            Example(
+                statistic=cls(query=TableQuery(space=space, weight="w"), largest=3),
+                variables=variables,
+                rows=rows,
+            ),
+            Example(statistic=cls(query=squares, largest=9, power=2), variables=variables, rows=rows),
+        )

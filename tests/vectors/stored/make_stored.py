@@ -49,7 +49,7 @@ def meaning(curator: Curator, request: dict[str, Any]) -> dict[str, str]:
         "digest": form.digest,
         "decided": decided,
         "plan": fixed,
-        "key": memo_key(decided, curator.domain_digest, FINGERPRINT, fixed),
+        "key": memo_key(decided, curator.holding.domain_digest, FINGERPRINT, fixed),
     }
 
 

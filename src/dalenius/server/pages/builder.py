@@ -103,7 +103,6 @@ def _show(
         state=state,
         heading=wording.state_title(dataset, state),
         measure_text=wording.measure(dataset, state.measure, state.of or None),
-        count_text=wording.measure(dataset, "count", None),
         canonical=address,
         pairs=state.to_pairs(),
         layout_query=layout_query(state),

@@ -109,7 +109,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         has_structural=any(c.is_structural for c in cells),
         cell_text=partial(_cell_text, shown.wording),
         error_text=partial(_error_text, shown.wording, error_as),
-        formats=[f for f in shown.services.formats() if f != "html"] + ["html"],
+        formats=list(shown.services.formats()),
         download_href=_download_href(shown),
         noise_text=_noise_text(shown),
         promise_text=shown.wording.promise(shown.provenance),

@@ -43,6 +43,7 @@ class Wording:
             "cost_text": self.cost,
             "release_title": self.release_title,
             "dataset_title": self.dataset_title,
+            "measure_name": self.measure,
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,

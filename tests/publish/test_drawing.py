@@ -3,10 +3,10 @@
 from fractions import Fraction
 from pathlib import Path
 
-from dalenius.curator.drawing import draw_kernel, draw_risk_utility
-from dalenius.curator.utility import risk_utility
 from dalenius.exact.perturbation import kernel_of
+from dalenius.exact.utility import risk_utility
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
+from dalenius.publish._drawing import draw_kernel, draw_risk_utility
 
 
 def test_pictures(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from dalenius.core.domain import Domain
-from dalenius.curator.data_dependent_report import inspect_plan, rows_of
+from dalenius.curator.inspection import inspect_plan, rows_of
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.spec.dataset import DatasetDocument

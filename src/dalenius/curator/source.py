@@ -2,11 +2,11 @@
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
+from dalenius.core.sealed import Confidential
+from dalenius.curator.account import declare_unit, open_account
 from dalenius.curator.binding import bind, notices, policy_in_force
 from dalenius.curator.content import check_consent
-from dalenius.curator.inspection import Confidential
-from dalenius.curator.opening import declare_unit, open_account
-from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
@@ -44,8 +44,12 @@ class Holding:
         """The microdata, opened on first use."""
         if self._source is None:
             secret = self.ledger.secret(self.domain.population)
-            self._source = DuckDBSource.open(self.document, secret=secret, data=self._data)
+            self._source = open_source(self.document, secret=secret, data=self._data)
         return self._source
+
+    def close(self) -> None:
+        """Let go of the data."""
+        self._source = None
 
     @property
     def domain_digest(self) -> str:
@@ -100,7 +104,7 @@ class Holding:
     def _fingerprint(self) -> str:
         return self.source.fingerprint(self.ledger.secret(self.domain.population))
 
-    def _registration(self) -> Registration:
+    def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""
         registration = self.ledger.registration(self.domain.name, self.domain.version)
         if registration is None or registration.population != self.domain.population:
@@ -116,9 +120,9 @@ class Holding:
             )
         return registration
 
-    def _registered_fingerprint(self) -> str:
+    def registered_fingerprint(self) -> str:
         """The fingerprint of the registered version; the file is hashed again whenever it may have changed."""
-        registration = self._registration()
+        registration = self.registration()
         stamp = self._stamp()
         if self._checked is None or stamp is None or self._checked != stamp:
             if self._fingerprint() != registration.fingerprint:
@@ -128,7 +132,7 @@ class Holding:
             self._checked = stamp
         return registration.fingerprint
 
-    def _is_unchanged(self, fingerprint: str) -> bool:
+    def is_unchanged(self, fingerprint: str) -> bool:
         """Whether what was read is what was registered: by the file's stamp, or by hashing again without one."""
         if self._checked is not None:
             return self._stamp() == self._checked
@@ -143,3 +147,11 @@ class Holding:
         except OSError:
             return None
         return (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_ctime_ns)
+
+
+def check_source(document: DatasetDocument) -> None:
+    """Refuse a missing file or column, before a ledger is opened or anything is spent.
+
+    Names and types of columns are declared, not secret; no row is read, so that the answer does not depend on the content.
+    """
+    open_source(document)

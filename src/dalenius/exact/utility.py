@@ -1,13 +1,9 @@
-"""Risk and utility: losses of a shown table against the exact one, and what the laws alone say before any release.
-
-`compare` needs the exact table: it is for public and synthetic tables, and for the custodian's door, which wraps its
-result as `Confidential`. Everything else here reads laws and budgets only, and may be shown to anybody.
-"""
+"""Risk and utility before any release: what a budget buys, from laws alone; nothing here sees data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, inf, sqrt
+from math import exp, inf
 from typing import Any
 
 import numpy as np
@@ -15,49 +11,15 @@ import numpy as np
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
-from dalenius.core.law import Additive, FloatArray
+from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation
+from dalenius.core.rationals import plain
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 
 ONE_CELL = Sensitivity.of_patterns(((1,),))
 _GRID = 1000
 _MOST = 200
-
-
-def compare(exact: Any, shown: Any) -> dict[str, float]:
-    """Losses l1, l2, l3, Hellinger distance, mean absolute difference; association before and after for two-way tables."""
-    a, b = np.asarray(exact, dtype=np.float64), np.asarray(shown, dtype=np.float64)
-    if a.shape != b.shape:
-        raise ParameterError("The two tables must have the same shape.", exact=a.shape, shown=b.shape)
-    positive = np.maximum(b, 0)
-    roots = np.abs(np.sqrt(a) - np.sqrt(positive))
-    found = {
-        "l1": float(np.abs(a - b).sum()),
-        "l2": float(((a - b) ** 2).sum()),
-        "l3": float(roots.sum()),
-        "hellinger": float(sqrt((roots**2).sum())),
-        "mean_absolute_difference": float(np.abs(a - b).mean()),
-    }
-    if a.ndim == 2 and min(a.shape) > 1:
-        for name, table in (("before", a), ("after", positive)):
-            found[f"cramers_v_{name}"], found[f"p_value_{name}"] = association(table)
-    return found
-
-
-def association(table: FloatArray) -> tuple[float, float]:
-    """Cramer's V and the p-value of Pearson's chi-square test, as if the table were exact; empty lines are dropped."""
-    from scipy.stats import chi2
-
-    kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    if min(kept.shape, default=0) < 2:
-        return float("nan"), float("nan")
-    total = kept.sum()
-    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0)) / total
-    statistic = float(((kept - expected) ** 2 / expected).sum())
-    rows, columns = kept.shape
-    p_value = float(chi2.sf(statistic, (rows - 1) * (columns - 1)))
-    return sqrt(statistic / (total * (min(rows, columns) - 1))), p_value
 
 
 def expected(law: Additive, confidence: float = 0.95) -> dict[str, float]:
@@ -140,8 +102,6 @@ def epsilon_for(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) <= half_width else (middle, high)
-    from dalenius.core.rationals import plain
-
     found: dict[str, Any] = {
         currency: plain(Fraction(high, _GRID)),
         "half_width": reached(high),

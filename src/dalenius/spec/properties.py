@@ -6,15 +6,7 @@ look at exact counts: a rule evaluated on them would be a release.
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from dalenius.core.release import Release
-from dalenius.errors import Unsupported
-from dalenius.postprocess.clamping import Clamping
-from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.spec.policy import TableRules
-
-COUNTS = ("count", "weighted count")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,30 +102,3 @@ def conflicts(rules: TableRules) -> list[str]:
     if rules.maximum_entropy and rules.truncation is None:
         found.append("maximum entropy needs a range: set truncation")
     return found
-
-
-def apply(rules: TableRules, release: Release) -> Release:
-    """The rules that adjust released values, in order: sparse, nonnegative, threshold. Measured blocks stay.
-
-    They are about counts, and under them nothing else is planned; a release of anything else passes unchanged. A list of
-    tables is withheld as a whole if one of them is sparse: the others would show its sums. Nothing here can fail after the charge: where the
-    nearest consistent table cannot be found from what is shown, negative cells are cut at zero one by one.
-    """
-    if not release.tables or any(table.measure not in COUNTS for table in release.tables):
-        return release
-    if rules.sparse is not None:
-        mean = min(float(np.mean(table.values)) for table in release.tables)
-        if mean < float(rules.sparse):
-            note = {"name": "withheld", "reason": "sparse", "rule": "mean released count", "charged": True}
-            return release.with_(tables=(), blocks=(), adjustments=(*release.adjustments, note))
-    if rules.nonnegative:
-        is_known = all(np.isfinite(table.variance).all() for table in release.tables)
-        try:
-            release = Nonnegative()(release) if is_known else Clamping()(release)
-        except Unsupported:
-            release = Clamping()(release)
-    if rules.threshold is not None:
-        release = Clamping(lower=0.0 if rules.nonnegative else -np.inf, threshold=float(rules.threshold))(
-            release
-        )
-    return release

@@ -7,8 +7,9 @@ import pytest
 
 from dalenius.core.budget import Budget
 from dalenius.core.law import Additive
-from dalenius.curator.utility import association, compare, epsilon_for, expected, in_words, risk_utility
 from dalenius.errors import ParameterError
+from dalenius.exact.utility import epsilon_for, expected, in_words, risk_utility
+from dalenius.linear.losses import association, compare
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 

@@ -1,0 +1,46 @@
+"""Which engine opens which data: every engine is asked, the special ones before the general ones.
+
+The choice depends on the type of the data and on the name of a file, never on its content.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.contracts import Engine, Source
+from dalenius.errors import DocumentError, RequestError
+from dalenius.spec.dataset import DatasetDocument
+
+
+def engine_for(data: object) -> type[Engine]:
+    """The first engine that accepts data of this kind."""
+    for engine in _in_order():
+        if engine.accepts(data):
+            return engine
+    raise RequestError(
+        "Data must be a path, a mapping of columns, a list of rows, or a pandas, polars or Arrow table;"
+        f" received {type(data).__name__}."
+    )
+
+
+def open_source(
+    document: DatasetDocument, base: str | Path | None = None, secret: bytes = b"", data: Any = None
+) -> Source:
+    """The microdata of a dataset document: `data`, or the file that it names relative to `base` (its own folder)."""
+    dataset = document.dataset
+    if data is None:
+        if not dataset.source:
+            raise DocumentError('The dataset document names no file: source = "…" in [dataset].')
+        data = Path(document.base if base is None else base) / dataset.source
+    return engine_for(data).open(
+        document.domain(), data, secret, table=dataset.table, delimiter=dataset.delimiter
+    )
+
+
+def suffixes() -> tuple[str, ...]:
+    """Endings of the files that a declaration can be drafted from."""
+    return tuple(dict.fromkeys(suffix for engine in _in_order() for suffix in engine.suffixes))
+
+
+def _in_order() -> list[type[Engine]]:
+    return sorted(registry.every("engines").values(), key=lambda engine: engine.turn)

@@ -1,0 +1,59 @@
+"""What every format states: its name, the endings of its files, its media type, and how it is written and read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.release import Release, Table
+from dalenius.errors import RequestError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One kind of file that a release can be written as; saving, `-o` and downloads find it by itself.
+
+    `write` takes a release, and a table too if `is_per_table`; without a table it writes the first one. `stem` names the
+    file in the directory of a release; a format without one is written where its ending asks for it. Exactly one format
+    `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    media_type: str
+    write: Callable[..., bytes | str]
+    read: Callable[[bytes], Release] | None = None
+    is_per_table: bool = False
+    is_document: bool = False
+    stem: str = ""
+
+    def content(self, release: Release, *table: Table) -> bytes:
+        """The bytes of a file."""
+        if not (release.tables or self.is_document):
+            raise RequestError(
+                f"This release has no table: the outcome was 'no reply'. Its {document().name.upper()} document says so."
+            )
+        made: Any = self.write(release, *table)
+        return made.encode() if isinstance(made, str) else bytes(made)
+
+
+def formats() -> Mapping[str, Format]:
+    """Every format by its name; the document comes first."""
+    every = sorted(registry.every("publish").values(), key=lambda form: (not form.is_document, form.name))
+    return {form.name: form for form in every}
+
+
+def document() -> Format:
+    """The format that holds everything."""
+    return next(iter(formats().values()))
+
+
+def by_suffix() -> Mapping[str, Format]:
+    """Every ending with its format."""
+    return {suffix: form for form in formats().values() for suffix in form.suffixes}
+
+
+def listed_suffixes() -> str:
+    """The first ending of every format, for messages: `.json, .csv or .html`."""
+    *first, last = (form.suffixes[0] for form in formats().values())
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,71 @@
+"""What a statistic states beside its claim: tiny inputs on which the claim is checked exhaustively."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from dalenius.core.contracts import Statistic
+from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Variable
+
+Row = tuple[Any, ...]
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A statistic on a tiny domain.
+
+    `rows` are the raw rows of which data sets are made, in the order of the variables; `size` says that their number is
+    public. `released` computes, from raw rows, the integers to which noise is added; without it they are the engine's
+    answer to `query`. `arguments` turns raw rows into what `value`, `local` and `bootstrap` take; None where the value
+    is undefined. `is_tight` claims that the l1 norm is reached.
+    """
+
+    statistic: Statistic
+    variables: Mapping[str, Variable]
+    rows: tuple[Row, ...]
+    size: int | None = None
+    released: Callable[[Rows], Sequence[int]] | None = None
+    arguments: Callable[[Rows], tuple[Any, ...] | None] | None = None
+    is_tight: bool = True
+
+
+def group(*labels: str, missing: str = DROP) -> dict[str, Variable]:
+    """A categorical variable `g`."""
+    return {"g": Variable(name="g", domain=Categories(labels=labels, missing=missing))}
+
+
+def number(low: int, high: int, *, name: str = "x", missing: str = DROP) -> dict[str, Variable]:
+    """A numeric variable in whole steps; what lies outside is moved to the bounds."""
+    bounds = Bounds(lower=Fraction(low), upper=Fraction(high), missing=missing, outside="clamp")
+    return {name: Variable(name=name, domain=bounds)}
+
+
+def cells(*labels: str, zeros: frozenset[tuple[int, ...]] = frozenset()) -> CellSpace:
+    """The table of `g`."""
+    axis = Axis(variable="g", labels=labels, codes=tuple(range(len(labels))))
+    return CellSpace((axis,), zeros)
+
+
+def first_column(rows: Rows) -> tuple[list[int]]:
+    """The values of a list of one variable, for statistics of values."""
+    return ([int(row[0]) for row in rows],)
+
+
+class _OfValues(Statistic, Protocol):
+    """A statistic of one list of values."""
+
+    def value(self, values: Sequence[int]) -> int:
+        """The exact answer."""
+
+
+def of_values(statistic: _OfValues) -> Example:
+    """For a statistic of one list of values between 0 and 4."""
+    return Example(
+        statistic=statistic,
+        variables=number(0, 4),
+        rows=((0,), (1,), (4,)),
+        released=lambda rows: [statistic.value(*first_column(rows))],
+        arguments=first_column,
+    )
