@@ -17,17 +17,19 @@ from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.curator.account import ensure_quota
+from dalenius.curator.binding import check_ledger
 from dalenius.curator.curator import Curator
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.store import Lost
+from dalenius.server import logs
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
 from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
 from dalenius.spec.canonical import canonical
-from dalenius.spec.load import load_policy
+from dalenius.spec.load import load_dataset, load_policy
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
@@ -76,18 +78,21 @@ class Desk:
         self._registered: set[str] = set()
         self.served: dict[str, Served] = {}
         for entry in config.datasets:
-            curator = Curator.open(
-                config.path(entry.document), ledger=self.ledger, policy=self._policy(entry)
-            )
+            document = load_dataset(config.path(entry.document))
+            check_ledger(document, config.ledger_location)
+            curator = Curator.open(document, ledger=self.ledger, policy=self._policy(entry))
+            for notice in curator.notices:
+                logs.event("policy", 30, dataset=curator.domain.name, notice=notice)
             if curator.domain.name in self.served:
                 raise Conflict(
                     f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name
                 )
             self.served[curator.domain.name] = Served(entry, curator)
 
-    def _policy(self, entry: DatasetEntry) -> PolicyDocument:
+    def _policy(self, entry: DatasetEntry) -> PolicyDocument | None:
+        """The policy that the configuration names; None leaves it to the dataset document and the ledger."""
         name = entry.policy or self.config.policy
-        return load_policy(self.config.path(name)) if name else PolicyDocument()
+        return load_policy(self.config.path(name)) if name else None
 
     @contextmanager
     def outages(self) -> Iterator[None]:
