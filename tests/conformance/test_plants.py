@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import DaleniusError
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.keyed_list import KeyedList
@@ -16,10 +18,14 @@ from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.residual import Residual
+from dalenius.methods.count import CountMethod
+from dalenius.methods.median import MedianMethod
+from dalenius.spec.document import Part
+from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.quantile import Quantile
-from dalenius.testing import measurement_kit, statistic_kit
+from dalenius.testing import measurement_kit, method_kit, statistic_kit
 
 
 class UnitTotals(MagnitudeTable):
@@ -160,3 +166,84 @@ def test_the_kit_of_measurements_catches(plant: type, reason: str) -> None:
 def test_the_kit_of_measurements_catches_a_content_without_an_answer() -> None:
     with pytest.raises(ZeroDivisionError):
         measurement_kit.check(SpeechlessSelection)
+
+
+class WithoutGerman(CountMethod):
+    """A method with words in one language."""
+
+    words: ClassVar[Any] = {"en": CountMethod.words["en"]}
+
+
+class WithoutGermanTitle(CountMethod):
+    """A method whose German title was forgotten."""
+
+    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], title="")}
+
+
+class WithEnglishTitle(CountMethod):
+    """A method whose German title is the English one."""
+
+    words: ClassVar[Any] = CountMethod.words | {
+        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title)
+    }
+
+
+class WithoutNumber(CountMethod):
+    """A method whose German preview leaves the error out."""
+
+    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], preview="Ungefähr.")}
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (WithoutGerman, "no words in 'de'"),
+        (WithoutGermanTitle, "no title in 'de'"),
+        (WithEnglishTitle, "title is not translated"),
+        (WithoutNumber, "preview of count differs"),
+    ],
+)
+def test_the_kit_of_methods_catches_missing_words(plant: Any, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        method_kit.check_words(plant)
+
+
+class Coloured(Part):
+    """A key that no plan reads."""
+
+    colour: str | None = None
+
+
+def test_the_kit_of_methods_catches_an_ignored_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CountMethod, "Parameters", Coloured)
+    example = {
+        "table": {"rows": ["sex"], "colour": "red"},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(DaleniusError, match="'colour'"):
+        method_kit.check_refusals(CountMethod, example)
+
+
+def test_the_kit_of_methods_catches_a_key_that_everybody_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that takes keys which mean nothing."""
+    monkeypatch.setattr(Question, "unread", lambda question: [])
+    monkeypatch.setattr(
+        CountMethod,
+        "Parameters",
+        type("Loose", (Part,), {"__annotations__": {"no_such_key": int}, "no_such_key": 0}),
+    )
+    with pytest.raises(AssertionError, match="count plans"):
+        method_kit.check_refusals(CountMethod, CountMethod.examples[0])
+
+
+def test_the_kit_of_methods_catches_an_error_that_is_not_shown(tmp_path: Path) -> None:
+    """A median has no published error; a method that claims one shows values without it."""
+    claiming = type("Claiming", (MedianMethod,), {"has_error": True})
+    release = method_kit.released(MedianMethod.examples[0], tmp_path / "ledger.sqlite")
+    with pytest.raises(AssertionError, match="without an error"):
+        method_kit.check_release(claiming, MedianMethod.examples[0], release)
+
+
+def test_the_kit_of_methods_catches_a_missing_page(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="has no page"):
+        method_kit.check_page(CountMethod, tmp_path)
