@@ -19,13 +19,14 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.residual import Residual
 from dalenius.methods.count import CountMethod
+from dalenius.methods.margins.strategies.equal import EqualStrategy
 from dalenius.methods.median import MedianMethod
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.quantile import Quantile
-from dalenius.testing import measurement_kit, method_kit, statistic_kit
+from dalenius.testing import measurement_kit, method_kit, statistic_kit, strategy_kit
 
 
 class UnitTotals(MagnitudeTable):
@@ -247,3 +248,19 @@ def test_the_kit_of_methods_catches_an_error_that_is_not_shown(tmp_path: Path) -
 def test_the_kit_of_methods_catches_a_missing_page(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="has no page"):
         method_kit.check_page(CountMethod, tmp_path)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_the_kit_of_strategies_catches_a_wrong_variance(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too small a variance is a lie, too large a one is waste."""
+    right = EqualStrategy.option
+
+    def wrong(setting: Any, purse: Any) -> Any:
+        option = right(setting, purse)
+        return replace(option, components={a: v * factor for a, v in option.components.items()})
+
+    monkeypatch.setattr(EqualStrategy, "option", staticmethod(wrong))
+    with pytest.raises(AssertionError, match="least squares gives"):
+        strategy_kit.check("equal")
