@@ -1,15 +1,32 @@
 """Each kit fails on a planted fault: a kit that passes everything proves nothing."""
 
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import DaleniusError
+from dalenius.measurements.clipped_totals import ClippedTotals
+from dalenius.measurements.exponential_quantile import ExponentialQuantile
+from dalenius.measurements.keyed_list import KeyedList
+from dalenius.measurements.local_laplace import LocalLaplace
+from dalenius.measurements.noisy import Noisy
+from dalenius.measurements.permute_and_flip import PermuteAndFlip
+from dalenius.measurements.residual import Residual
+from dalenius.methods.count import CountMethod
+from dalenius.methods.margins.strategies.equal import EqualStrategy
+from dalenius.methods.median import MedianMethod
+from dalenius.spec.document import Part
+from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.quantile import Quantile
-from dalenius.testing import statistic_kit
+from dalenius.testing import measurement_kit, method_kit, statistic_kit, strategy_kit
 
 
 class UnitTotals(MagnitudeTable):
@@ -64,3 +81,186 @@ class Unexampled(Count):
 def test_the_kit_of_statistics_catches(plant: type, reason: str) -> None:
     with pytest.raises(AssertionError, match=reason):
         statistic_kit.check(plant)
+
+
+def halved(profile: PrivacyProfile) -> PrivacyProfile:
+    """A claim that is too good."""
+    epsilon, rho = profile.epsilon, profile.rho
+    return PrivacyProfile(
+        relation=profile.relation,
+        epsilon=None if epsilon is None else epsilon / 2,
+        rho=None if rho is None else rho / 4,
+    )
+
+
+class HalvedNoisy(Noisy):
+    """Additive noise: the exact check finds it."""
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Half of the loss."""
+        return halved(super().profile(neighbours))
+
+
+class HalvedQuantile(ExponentialQuantile):
+    """A selection: the drawn answers find it."""
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Half of the loss."""
+        return halved(super().profile(neighbours))
+
+
+class HalvedResidual(Residual):
+    """Several numbers with noise of their own: the drawn answers find it along the difference of the means."""
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Half of the loss."""
+        return halved(super().profile(neighbours))
+
+
+class PersonlessTotals(ClippedTotals):
+    """Totals that forget that a person has several rows."""
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Too small for persons."""
+        return super().profile(replace(neighbours, max_rows=1))
+
+
+class UnscaledLaplace(LocalLaplace):
+    """Noise of the floor, whatever the data are."""
+
+    def sensitivity(self, values: object) -> int:
+        """Too small."""
+        return 0
+
+
+class SpeechlessSelection(PermuteAndFlip):
+    """A step that fails on an empty file, which tells that it is empty."""
+
+    def run(self, exact: Any, drawn: Any, rng: Any) -> Any:
+        """Divides by the number of rows."""
+        Fraction(1, int(exact[0].open_below_the_gate().sum()))
+        return super().run(exact, drawn, rng)
+
+
+class UnexampledList(KeyedList):
+    """A list without examples."""
+
+    examples = classmethod(lambda cls, neighbours: ())  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (HalvedNoisy, r"\(1,\), Fraction|the profile says"),
+        (HalvedQuantile, "the profile says"),
+        (HalvedResidual, "the profile says"),
+        (PersonlessTotals, "the profile says"),
+        (UnscaledLaplace, "the profile says"),
+        (UnexampledList, "serves no example"),
+    ],
+)
+def test_the_kit_of_measurements_catches(plant: type, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        measurement_kit.check(plant)
+
+
+def test_the_kit_of_measurements_catches_a_content_without_an_answer() -> None:
+    with pytest.raises(ZeroDivisionError):
+        measurement_kit.check(SpeechlessSelection)
+
+
+class WithoutGerman(CountMethod):
+    """A method with words in one language."""
+
+    words: ClassVar[Any] = {"en": CountMethod.words["en"]}
+
+
+class WithoutGermanTitle(CountMethod):
+    """A method whose German title was forgotten."""
+
+    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], title="")}
+
+
+class WithEnglishTitle(CountMethod):
+    """A method whose German title is the English one."""
+
+    words: ClassVar[Any] = CountMethod.words | {
+        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title)
+    }
+
+
+class WithoutNumber(CountMethod):
+    """A method whose German preview leaves the error out."""
+
+    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], preview="Ungefähr.")}
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (WithoutGerman, "no words in 'de'"),
+        (WithoutGermanTitle, "no title in 'de'"),
+        (WithEnglishTitle, "title is not translated"),
+        (WithoutNumber, "preview of count differs"),
+    ],
+)
+def test_the_kit_of_methods_catches_missing_words(plant: Any, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        method_kit.check_words(plant)
+
+
+class Coloured(Part):
+    """A key that no plan reads."""
+
+    colour: str | None = None
+
+
+def test_the_kit_of_methods_catches_an_ignored_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CountMethod, "Parameters", Coloured)
+    example = {
+        "table": {"rows": ["sex"], "colour": "red"},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(DaleniusError, match="'colour'"):
+        method_kit.check_refusals(CountMethod, example)
+
+
+def test_the_kit_of_methods_catches_a_key_that_everybody_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that takes keys which mean nothing."""
+    monkeypatch.setattr(Question, "unread", lambda question: [])
+    monkeypatch.setattr(
+        CountMethod,
+        "Parameters",
+        type("Loose", (Part,), {"__annotations__": {"no_such_key": int}, "no_such_key": 0}),
+    )
+    with pytest.raises(AssertionError, match="count plans"):
+        method_kit.check_refusals(CountMethod, CountMethod.examples[0])
+
+
+def test_the_kit_of_methods_catches_an_error_that_is_not_shown(tmp_path: Path) -> None:
+    """A median has no published error; a method that claims one shows values without it."""
+    claiming = type("Claiming", (MedianMethod,), {"has_error": True})
+    release = method_kit.released(MedianMethod.examples[0], tmp_path / "ledger.sqlite")
+    with pytest.raises(AssertionError, match="without an error"):
+        method_kit.check_release(claiming, MedianMethod.examples[0], release)
+
+
+def test_the_kit_of_methods_catches_a_missing_page(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="has no page"):
+        method_kit.check_page(CountMethod, tmp_path)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_the_kit_of_strategies_catches_a_wrong_variance(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too small a variance is a lie, too large a one is waste."""
+    right = EqualStrategy.option
+
+    def wrong(setting: Any, purse: Any) -> Any:
+        option = right(setting, purse)
+        return replace(option, components={a: v * factor for a, v in option.components.items()})
+
+    monkeypatch.setattr(EqualStrategy, "option", staticmethod(wrong))
+    with pytest.raises(AssertionError, match="least squares gives"):
+        strategy_kit.check("equal")

@@ -193,8 +193,16 @@ def test_the_custodian_learns_of_skipped_csv_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b'x,y\n1,2\n"1,2\n1,2\n', b'x,y\n1,"2\n3"\n', b"x,y\n1,2\r\n1,2\n", b"x,y\n1,2\r1,2\n"],
-    ids=["unclosed", "spanning", "mixed ends", "lone return"],
+    [
+        b'x,y\n1,2\n"1,2\n1,2\n',
+        b'x,y\n1,"2\n3"\n',
+        b"x,y\n1,2\r\n1,2\n",
+        b"x,y\n1,2\r1,2\n",
+        b'x,y\n "1,2\n1,2\n1,2\n',
+        b'x,y\n1, "2\n1,2\n1,2\n',
+        b'x,y\n"1" "1,2\n1,2\n1,2\n',
+    ],
+    ids=["unclosed", "spanning", "mixed ends", "lone return", "after a space", "later field", "opened again"],
 )
 def test_a_csv_file_in_which_one_row_could_hide_others_is_refused(tmp_path: Path, content: bytes) -> None:
     domain = load_dataset(
@@ -204,6 +212,15 @@ def test_a_csv_file_in_which_one_row_could_hide_others_is_refused(tmp_path: Path
     path.write_bytes(content)
     with pytest.raises(DocumentError, match="hide every row"):
         DuckDBSource(domain, path).judge()
+
+
+def test_a_quotation_mark_inside_a_field_is_a_character_like_any_other(tmp_path: Path) -> None:
+    domain = load_dataset(
+        {"dataset": {"name": "d", "population": "p"}, "variables": {"x": {"categories": ["1"]}}}
+    ).domain()
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'x,y\n1,6" nails\n"1","a ""b"" c"\n1,"a" \n"1",2\n1, a "b"\n')
+    assert DuckDBSource(domain, path).judge()["rows"] == 5
 
 
 def test_plain_files_with_either_line_end_are_read(tmp_path: Path) -> None:

@@ -56,3 +56,8 @@ def test_models_beyond_memory_are_refused() -> None:
     axes = [Axis(variable=name, labels=tuple(str(k) for k in range(100))) for name in "AB"]
     with pytest.raises(TooLarge, match="coefficients"):
         design(saturated("AB"), axes)
+
+
+def test_a_formula_of_many_brackets_is_refused_and_not_a_fault() -> None:
+    with pytest.raises(ParameterError, match="at most 50 brackets"):
+        model("(" * 500 + "A" + ")" * 500, "AB")

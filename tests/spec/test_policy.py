@@ -22,7 +22,7 @@ def test_defaults() -> None:
         assert policy.allows_mechanism("any", Evidence(level=level)) is strong
     assert policy.quota("anyone") is None
     assert policy.table.structural_zeros
-    assert policy.table.unbiased
+    assert policy.table.unbiased is None
     assert not policy.table.nonnegative
 
 

@@ -1,16 +1,17 @@
-"""`dalenius infer …`: what a release means, from its document alone."""
+"""`dalenius infer …`: what a release means, from its document alone; one verb for each question that the registry finds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from inspect import Parameter as Argument
+from inspect import Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from dalenius.core.estimate import TestResult
-    from dalenius.core.release import Release
-
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+    from dalenius.inference.question import InferenceQuestion, Parameter
 
 Where = Annotated[
     Path,
@@ -24,15 +25,6 @@ More = Annotated[
         "--also", help="A further release of the same table, analysed together.", show_default=False
     ),
 ]
-Axes = Annotated[
-    list[str] | None,
-    typer.Option("--axis", "-a", help="An axis of the table; repeat for each.", show_default=False),
-]
-Method = Annotated[str, typer.Option(help="monte-carlo, asymptotic or chi-square.")]
-Nested = Annotated[str, typer.Option(help="monte-carlo, or asymptotic where that is safe.")]
-Replicates = Annotated[int, typer.Option(min=19, max=100_000, help="Simulated measurements.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
-Confidence = Annotated[float, typer.Option(min=0.01, max=0.9999, help="Level of the intervals.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[
     Path | None,
@@ -40,18 +32,112 @@ Plot = Annotated[
 ]
 
 
-def _load(path: Path, more: list[Path] | None = None) -> "Release | list[Release]":
-    from dalenius.publish import load as load_release
+class Questions(TyperGroup):
+    """The verbs, looked for when one of them is needed: `dalenius --help` stays fast."""
 
-    first = load_release(path)
-    return first if not more else [first, *(load_release(p) for p in more)]
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The usual verb of every question."""
+        from dalenius.inference.question import every_question
+
+        return [question.verbs[0] for question in every_question().values()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb of that name."""
+        from dalenius.inference.question import every_question
+
+        for question in every_question().values():
+            if cmd_name in question.verbs:
+                single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+                single.command(cmd_name)(_verb(question))
+                return typer.main.get_command(single)
+        return None
 
 
-def _say(result: Any, as_json: bool, plot: Path | None = None) -> None:
-    """Print a result that prints itself, or its document."""
+app = typer.Typer(cls=Questions, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def infer() -> None:
+    """What a release means: intervals, tests and models that know the noise."""
+
+
+def _verb(question: "InferenceQuestion") -> Callable[..., None]:
+    """A command with the question's own parameters between the release and the ways to show the answer."""
+
+    def command(
+        release: Path, also: list[Path] | None, as_json: bool, plot: Path | None, **written: Any
+    ) -> None:
+        given = {
+            parameter.name: _value(parameter, written[parameter.name])
+            for parameter in question.parameters
+            if written[parameter.name] is not None
+        }
+        _say(question.ask(_load(release, also), **given), as_json, plot)
+
+    arguments = [
+        _argument("release", Where),
+        *(_typed(parameter) for parameter in question.parameters),
+        _argument("also", More, None),
+        _argument("as_json", AsJson, False),
+        _argument("plot", Plot, None),
+    ]
+    arguments.sort(key=lambda argument: argument.default is not Argument.empty)
+    command.__signature__ = Signature(arguments)  # type: ignore[attr-defined]
+    command.__annotations__ = {argument.name: argument.annotation for argument in arguments}
+    command.__doc__ = question.help
+    return command
+
+
+def _argument(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
+    return Argument(name, Argument.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _typed(parameter: "Parameter") -> Argument:
+    """A parameter as typer declares it: what is repeated is a list, and None if it was not written."""
+    hint = parameter.hint
+    is_list = parameter.is_selection or get_origin(parameter.type) is tuple
+    member = str if parameter.is_selection else (*get_args(parameter.type), str)[0]
+    kind: Any = GenericAlias(list, (member,)) if is_list else parameter.type
+    is_required = parameter.default is Argument.empty
+    default = Argument.empty if is_required else None if is_list else parameter.default
+    said: dict[str, Any] = {"help": hint.help, "show_default": not (is_required or default is None)}
+    if hint.is_positional:
+        return _argument(parameter.name, Annotated[kind, typer.Argument(**said)], default)
+    said |= {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
+    option = typer.Option(*hint.options, **said)
+    return _argument(parameter.name, Annotated[kind if is_required else kind | None, option], default)
+
+
+def _value(parameter: "Parameter", written: Any) -> Any:
+    if parameter.is_selection:
+        return _cells(written)
+    return tuple(written) if isinstance(written, list) else written
+
+
+def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
+    """Labels by axis, from `axis=label` pairs."""
+    from dalenius.errors import ParameterError
+
+    labels: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        name, sign, value = (part.strip() for part in pair.partition("="))
+        if not sign:
+            raise ParameterError(f"A label is written axis=label; received {pair!r}.")
+        labels[name] = (*labels.get(name, ()), value)
+    return labels
+
+
+def _load(path: Path, more: list[Path] | None = None) -> Any:
+    from dalenius.publish import load
+
+    return load(path) if not more else [load(place) for place in (path, *more)]
+
+
+def _say(result: Any, as_json: bool, plot: Path | None) -> None:
+    """Print a result that prints itself, or its document; under a test one plain sentence."""
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
-    from dalenius.core.estimate import plain_values
+    from dalenius.core.estimate import TestResult, plain_values
     from dalenius.errors import ParameterError
 
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -60,194 +146,11 @@ def _say(result: Any, as_json: bool, plot: Path | None = None) -> None:
         emit(plain_values(result.to_dict()))
     else:
         first, *rest = str(result).split("\n")
-        out = console()
-        out.print(styled((first, "bold")), soft_wrap=True)
+        console().print(styled((first, "bold")), soft_wrap=True)
         for line in rest:
-            out.print(line, soft_wrap=True)
+            console().print(line, soft_wrap=True)
     if plot is not None:
         result.plot(plot)
-
-
-def _verdict(test: "TestResult", as_json: bool) -> None:
-    """One plain sentence under a test."""
-    if as_json:
-        return
-    from dalenius.cli.output import console
-    from dalenius.cli.terminal import styled
-
-    word = "speaks against" if test.p_value <= 0.05 else "does not contradict"
-    console().print(styled((f"At 5 % the release {word} this hypothesis.", "dim")))
-
-
-@app.command()
-def independence(
-    release: Where,
-    axis: Axes = None,
-    also: More = None,
-    method: Method = "monte-carlo",
-    replicates: Replicates = 999,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Test that the axes of a table are independent."""
-    from dalenius.inference import independence as test
-
-    found = test(_load(release, also), *(axis or ()), method=method, replicates=replicates, seed=seed)
-    _say(found, as_json, plot)
-    _verdict(found, as_json)
-
-
-@app.command()
-def interval(
-    release: Where,
-    axis: Axes = None,
-    also: More = None,
-    kind: Annotated[
-        str, typer.Option(help="population (noise only) or parameter (noise and sampling).")
-    ] = "population",
-    method: Annotated[str, typer.Option(help="exact, guarded or mid-p; for the parameter only.")] = "exact",
-    simultaneous: Annotated[bool, typer.Option(help="Hold for all cells together.")] = False,
-    confidence: Confidence = 0.95,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Intervals for every cell of a table or of a margin."""
-    from dalenius.inference import intervals
-
-    found = intervals(
-        _load(release, also),
-        *(axis or ()),
-        kind=kind,
-        confidence=confidence,
-        method=method,
-        is_simultaneous=simultaneous,
-    )
-    _say(found, as_json, plot)
-
-
-@app.command()
-def compare(
-    release: Where,
-    null: Annotated[str, typer.Argument(help='The smaller model, such as "A*C + B*C".', show_default=False)],
-    alternative: Annotated[
-        str | None, typer.Argument(help="The larger model; the saturated one if left out.")
-    ] = None,
-    axis: Axes = None,
-    also: More = None,
-    method: Nested = "monte-carlo",
-    replicates: Replicates = 999,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Compare two nested log-linear models."""
-    from dalenius.inference import compare as test
-
-    found = test(
-        _load(release, also),
-        null,
-        alternative,
-        *(axis or ()),
-        method=method,
-        replicates=replicates,
-        seed=seed,
-    )
-    _say(found, as_json, plot)
-    _verdict(found, as_json)
-
-
-@app.command()
-def loglinear(
-    release: Where,
-    model: Annotated[str, typer.Argument(help='A formula, such as "A*B + C".', show_default=False)],
-    axis: Axes = None,
-    also: More = None,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Fit a log-linear model."""
-    from dalenius.inference import loglinear as fit
-
-    _say(fit(_load(release, also), model, *(axis or ())), as_json, plot)
-
-
-@app.command()
-def gof(
-    release: Where,
-    probability: Annotated[
-        list[float] | None,
-        typer.Option("--probability", "-p", help="One for each cell, in order; equal if left out."),
-    ] = None,
-    axis: Axes = None,
-    also: More = None,
-    replicates: Replicates = 999,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Test that the counts follow given probabilities."""
-    from dalenius.inference import goodness_of_fit
-
-    found = goodness_of_fit(
-        _load(release, also), probability, *(axis or ()), replicates=replicates, seed=seed
-    )
-    _say(found, as_json, plot)
-    _verdict(found, as_json)
-
-
-@app.command("odds-ratio")
-def odds_ratio(
-    release: Where,
-    axis: Axes = None,
-    also: More = None,
-    confidence: Confidence = 0.95,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Odds ratio of the first two rows and columns, with a profile-likelihood interval."""
-    from dalenius.inference import odds_ratio as estimate
-
-    _say(estimate(_load(release, also), *(axis or ()), confidence=confidence), as_json, plot)
-
-
-@app.command()
-def binomial(
-    release: Where,
-    size: Annotated[int, typer.Option(min=1, help="The known number of trials.", show_default=False)],
-    label: Annotated[
-        list[str], typer.Option(help="axis=label of the cell; repeat for each axis.", show_default=False)
-    ],
-    probability: Annotated[float, typer.Option(min=0, max=1, help="The hypothesis.")] = 0.5,
-    alternative: Annotated[str, typer.Option(help="two-sided, greater or less.")] = "two-sided",
-    method: Annotated[str, typer.Option(help="likelihood-ratio or tulap.")] = "likelihood-ratio",
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    plot: Plot = None,
-) -> None:
-    """Exact test of a proportion in a group of known size."""
-    from dalenius.inference.binomial import binomial_test_of_cell
-
-    found = binomial_test_of_cell(
-        _load(release),
-        _labels(label),
-        size,
-        probability=probability,
-        alternative=alternative,
-        method=method,
-        seed=seed,
-    )
-    _say(found, as_json, plot)
-    _verdict(found, as_json)
-
-
-def _labels(pairs: list[str]) -> Mapping[str, str]:
-    from dalenius.errors import ParameterError
-
-    found = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise ParameterError(f"A label is written axis=label; received {pair!r}.")
-        found[name.strip()] = value.strip()
-    return found
+    if isinstance(result, TestResult) and not as_json:
+        word = "speaks against" if result.p_value <= 0.05 else "does not contradict"
+        console().print(styled((f"At 5 % the release {word} this hypothesis.", "dim")))

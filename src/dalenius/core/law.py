@@ -1,6 +1,7 @@
 """The public law of a released value: what an outside analyst may know of the noise.
 
 Additive(noise)  value = exact + noise, noise on the integers (times a public step)
+Censored(noise)  a count under a rule on what is shown: exact + noise from `least` on, 0 below
 Kernel(rows)     value b appears with probability p(a, b) when the exact count is a
 Joint(blocks)    measured blocks with their own laws, and a linear map to what is shown
 Withheld(why)    the law depends on confidential data and is not published
@@ -24,10 +25,11 @@ from dalenius.core.integer_law import (
     tails_of,
 )
 from dalenius.core.rationals import plain
-from dalenius.errors import DocumentError, ParameterError
+from dalenius.errors import DocumentError, ParameterError, TooLarge
 
 __all__ = [
     "Additive",
+    "Censored",
     "ClosedForm",
     "FloatArray",
     "IntArray",
@@ -45,6 +47,7 @@ __all__ = [
 
 _ROUNDING = 1e-12
 _FARTHEST = 1 << 61
+_WIDEST_CENSORED = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,67 @@ class Additive:
 
 
 @dataclass(frozen=True)
+class Censored:
+    """A count under a rule on what may be shown: exact + noise where that is at least `least`, and 0 below it.
+
+    p(a, b) = P(noise = b - a) for b >= least, p(a, 0) = P(noise < least - a), and nothing else is ever shown. `least` = 1 is
+    the rule that no count is negative.
+    """
+
+    additive: Additive
+    least: int = 1
+    kind: ClassVar[str] = "censored"
+
+    def __post_init__(self) -> None:
+        if self.least < 1 or self.additive.step != 1:
+            raise ParameterError("Counts are shown from a whole number on, which is at least 1.")
+
+    def pmf(self, a: int, b: Any) -> FloatArray:
+        """p(a, b), vectorised in b."""
+        shown = np.asarray(b, dtype=np.int64)
+        above = np.where(shown >= self.least, self.additive.pmf(shown - a), 0.0)
+        return np.where(shown == 0, self.additive.cdf(self.least - 1 - a), above)
+
+    def show(self, values: IntArray) -> IntArray:
+        """What is published of measured counts."""
+        return np.where(values >= self.least, values, 0)
+
+    @cached_property
+    def variance(self) -> float:
+        """The largest mean squared error of a shown count over all exact counts; no less than the variance of the noise."""
+        reach = self.additive.half_width(1 - 1e-12)
+        if reach > _WIDEST_CENSORED:
+            raise TooLarge(
+                "The noise is too wide for a rule on small counts; a larger budget has less noise."
+            )
+        noise = np.arange(-reach, reach + 1, dtype=np.int64)
+        mass = self.additive.pmf(noise)
+        below = np.concatenate([[0.0], np.cumsum(mass)])
+        squares = np.concatenate([[0.0], np.cumsum(mass * noise.astype(np.float64) ** 2)])
+        exact = np.arange(self.least + reach + 1, dtype=np.int64)
+        # Noise below least - a hides the count a, and 0 is shown in its place.
+        cut = np.clip(self.least - exact + reach, 0, len(noise))
+        errors = exact.astype(np.float64) ** 2 * below[cut] - squares[cut]
+        return self.additive.variance + max(float(errors.max()), 0.0)
+
+    @property
+    def std_error(self) -> float:
+        """Root of the largest mean squared error."""
+        return float(np.sqrt(self.variance))
+
+    def ends(self, values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Ends of intervals for the exact counts: those whose noise of at most half a width can show the value."""
+        half = self.additive.half_width(confidence)
+        is_shown = values >= self.least
+        lower = np.where(is_shown, np.maximum(values - half, 0.0), 0.0)
+        return lower, np.where(is_shown, values + half, float(self.least - 1 + half))
+
+    def to_dict(self) -> dict[str, object]:
+        """For documents."""
+        return {"kind": self.kind, "least": self.least, "of": self.additive.to_dict()}
+
+
+@dataclass(frozen=True)
 class Kernel:
     """p(a, b): probability of showing b when the exact count is a; rows beyond the last follow the last one.
 
@@ -194,7 +258,7 @@ class Withheld:
         return {"kind": self.kind, "reason": self.reason}
 
 
-Law = Additive | Kernel | Joint | Withheld
+Law = Additive | Censored | Kernel | Joint | Withheld
 
 
 def law_from_dict(document: Mapping[str, Any]) -> Law:
@@ -210,6 +274,10 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
         if kind == Additive.kind:
             noise = noise_from_dict(str(document["family"]), document["parameters"])
             return Additive(noise, Fraction(str(document.get("step", "1"))))
+        if kind == Censored.kind:
+            measured = law_from_dict(document["of"])
+            if isinstance(measured, Additive):
+                return Censored(measured, int(document["least"]))
         if kind == Kernel.kind:
             return Kernel(
                 name=str(document["name"]),
@@ -224,7 +292,7 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
             return Withheld(str(document["reason"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DocumentError(f"A law of kind {kind!r} is not complete or not well formed.") from error
-    raise DocumentError(f"A law is additive, kernel, joint or withheld; received {kind!r:.60}.")
+    raise DocumentError(f"A law is additive, censored, kernel, joint or withheld; received {kind!r:.60}.")
 
 
 def noise_from_dict(family: str, parameters: Mapping[str, Any]) -> IntegerLaw:

@@ -21,6 +21,7 @@ PACKAGES = (
     "methods.margins.strategies",
     "postprocess",
     "publish",
+    "inference.questions",
 )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.core.law import Censored, Law
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.ledger import Ledger
@@ -54,17 +55,26 @@ def release_digest(release: Release, policy: PolicyDocument) -> str:
             "budget": dict(made.budget),
             "strategy": made.strategy,
             "mechanism": made.mechanism,
-            "measurements": [block.law.to_dict() for block in release.blocks],
+            "measurements": [_measured(block.law) for block in release.blocks],
             "law": release.law.to_dict(),
             "rules": _shaping(policy),
         }
     )
 
 
+def _measured(law: Law) -> dict[str, object]:
+    """The law of a measurement, where a rule hides a part of what it gave."""
+    return law.additive.to_dict() if isinstance(law, Censored) else law.to_dict()
+
+
 def _shaping(policy: PolicyDocument) -> dict[str, Any]:
     """The rules that shape an answer."""
     rules = policy.to_dict()
-    return {name: rules[name] for name in ("table", "floors") if name in rules}
+    shaping = {name: dict(rules[name]) for name in ("table", "floors") if name in rules}
+    if shaping.get("table", {}).get("unbiased"):
+        # It refuses plans and shapes none, and older versions kept its text out of the key.
+        del shaping["table"]["unbiased"]
+    return {name: part for name, part in shaping.items() if part}
 
 
 def memo_key(request_digest: str, domain_digest: str, fingerprint: str, plan: str) -> str:

@@ -52,8 +52,8 @@ class Planner:
                 " or another mechanism take less."
             ) from None
         _check_read(question)
-        rules.check(plan, request, question.form.space, self.policy)
-        return plan
+        rules.check(plan, request, canonical(request, self.domain).space, self.policy)
+        return rules.shaped(plan, self.policy.table)
 
     def _method(self, request: RequestDocument) -> Method:
         """The method that a request names, whose keys it may write."""
@@ -84,8 +84,8 @@ class Planner:
             definition=definition,
             neighbours=replace(self.domain.neighbours, scope=definition.scope),
             chooser=choose,
-            request=request,
-            form=form,
+            _request=request,
+            _form=form,
         )
 
     def definition(self, budget: Budget) -> Definition:
@@ -130,7 +130,10 @@ class Planner:
         if margins is None or not space.is_virtual:
             return space.size
         width = {axis.name: len(axis) for axis in space.axes}
-        return sum(prod(width.get(name, 1) for name in margin) for margin in margins)
+        for axis in space.axes:
+            levels = self.domain.variable(axis.variable).hierarchies if axis.codes else ()
+            width |= {f"{axis.variable}.{level.level}": len(level.groups) for level in levels}
+        return sum(prod(width[name] for name in margin) for margin in margins)
 
     def choose(
         self, named: str | None, sensitivity: Sensitivity, budget: Budget, definition: Definition

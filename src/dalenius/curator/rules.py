@@ -5,26 +5,29 @@ Every plan passes here once, after planning. A rule is honoured by the plan or t
 rule                                    honoured by
 variance_cap                            every additive block and every shown cell within it; a variance that cannot be known beforehand is refused
 truncation, maximum_entropy             one plain table of counts with exactly that noise
-threshold, sparse, nonnegative          counts, whose released values are adjusted afterwards (`apply`)
+unbiased                                noise of mean zero, and shown values that are linear in what was measured
+threshold, nonnegative                  counts, whose published law they shape (`shaped`)
+sparse                                  counts, which are withheld after the charge (`apply`)
 structural_zeros = false                tables without declared impossible cells
 [allow] mechanisms, evidence            every measurement of the plan
 """
 
 from collections.abc import Iterator
-from math import inf
+from dataclasses import replace
+from math import inf, isfinite
 
 import numpy as np
 
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import Additive, Joint
+from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance
-from dalenius.postprocess.clamping import Clamping
-from dalenius.postprocess.nonnegative import Nonnegative
+from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
 
@@ -41,6 +44,7 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
     rules = policy.table
     _check_counts(rules, request)
     _check_noise(rules, plan)
+    _check_unbiased(rules, plan)
     if space.structural_zeros and not rules.structural_zeros:
         raise NotAllowed(
             "The policy says structural_zeros = false: every cell is perturbed. This table has cells that are declared"
@@ -80,6 +84,24 @@ def _shows_blocks(plan: TablePlan) -> bool:
     return isinstance(plan.law, Additive) or (
         isinstance(plan.law, Joint) and plan.law.structure == "weighted"
     )
+
+
+def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
+    """Shown values are unbiased if every block is and the map to what is shown is linear."""
+    if not rules.unbiased:
+        return
+    laws = [measurement.law for measurement in plan.measurements]
+    is_linear = isinstance(plan.law, Additive) or (
+        isinstance(plan.law, Joint) and plan.law.structure in ("margins", "nested", "weighted")
+    )
+    # Noise that follows the data is shown as biased, whatever its mean: its law is not published or may be cut.
+    is_linear = is_linear and plan.neighbours.scope is Scope.EVERYWHERE
+    if not is_linear or any(isinstance(law, Additive) and law.noise.mean != 0 for law in laws):
+        raise NotAllowed(
+            "The policy says unbiased = true: the expected shown value is the exact one. These numbers are selected,"
+            " divided or cut, so that they are biased. Ask for counts or totals.",
+            rule="unbiased",
+        )
 
 
 def _check_names(plan: TablePlan, request: RequestDocument) -> None:
@@ -143,12 +165,44 @@ def _check_noise(rules: TableRules, plan: TablePlan) -> None:
     )
 
 
+def least_shown(rules: TableRules) -> int | None:
+    """The smallest count other than 0 that may be shown; None without such a rule."""
+    if rules.threshold is not None:
+        return rules.threshold
+    return 1 if rules.nonnegative else None
+
+
+def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:
+    """The plan with the law of what will be shown: a rule on small counts is a part of the published law.
+
+    One measured block keeps an exact law. Where several blocks are combined, or the law follows the data, what is shown has no
+    law that inference could use; intervals of its cells remain.
+    """
+    least = least_shown(rules)
+    if least is None:
+        return plan
+    laws = [measurement.law for measurement in plan.measurements]
+    law: Law = Withheld(
+        f"whole counts from {least} on are shown of several measurements that are not published"
+    )
+    if isinstance(plan.law, Additive) and laws == [plan.law]:
+        law = Censored(plan.law, least)
+        check_variance(rules, law.variance)
+    elif rules.variance_cap is not None:
+        for variance in variances(plan):
+            check_variance(
+                rules, float(largest_error(np.array([variance]), least)[0]) if isfinite(variance) else inf
+            )
+    said = "Negative counts are shown as 0." if least == 1 else f"Counts below {least} are shown as 0."
+    return replace(plan, law=law, warnings=(*plan.warnings, said))
+
+
 def apply(rules: TableRules, release: Release) -> Release:
-    """The rules that adjust released values, in order: sparse, nonnegative, threshold. Measured blocks stay.
+    """The rules on what is shown of counts: sparse tables are withheld, small counts are shown as 0. Nothing here can fail.
 
     They are about counts, and under them nothing else is planned; a release of anything else passes unchanged. A list of
-    tables is withheld as a whole if one of them is sparse: the others would show its sums. Nothing here can fail after the charge: where the
-    nearest consistent table cannot be found from what is shown, negative cells are cut at zero one by one.
+    tables is withheld as a whole if one of them is sparse: the others would show its sums. The document holds no value that a
+    rule hides: a single block is published as it is shown, several blocks are left out.
     """
     if not release.tables or any(table.measure not in COUNTS for table in release.tables):
         return release
@@ -157,14 +211,7 @@ def apply(rules: TableRules, release: Release) -> Release:
         if mean < float(rules.sparse):
             note = {"name": "withheld", "reason": "sparse", "rule": "mean released count", "charged": True}
             return release.with_(tables=(), blocks=(), adjustments=(*release.adjustments, note))
-    if rules.nonnegative:
-        is_known = all(np.isfinite(table.variance).all() for table in release.tables)
-        try:
-            release = Nonnegative()(release) if is_known else Clamping()(release)
-        except Unsupported:
-            release = Clamping()(release)
-    if rules.threshold is not None:
-        release = Clamping(lower=0.0 if rules.nonnegative else -np.inf, threshold=float(rules.threshold))(
-            release
-        )
-    return release
+    least = least_shown(rules)
+    if least is None:
+        return release
+    return shown_from(least, release)

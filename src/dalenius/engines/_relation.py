@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import re
 from dataclasses import dataclass
 from glob import glob
 from io import TextIOWrapper
@@ -64,7 +65,22 @@ class Relation:
                 records = sum(1 for _ in reader)
                 if reader.line_num != records:
                     return False
+            if not _opens_no_quotation_late(path, self.delimiter):
+                return False
         return True
+
+
+def _opens_no_quotation_late(path: Path, delimiter: str) -> bool:
+    """Whether every quotation mark that begins quoted text is the first sign of its field, and ends it.
+
+    After a space, or after a quotation that has ended, the database opens a quotation where other readers see a sign like
+    any other: that quotation could run over the line end and hide the rows after it.
+    """
+    mark = re.escape(delimiter)
+    field = rf'(?:"(?:[^"]|"")*+"[^"{mark}]*|(?! *")[^{mark}]*)'
+    whole = re.compile(rf"{field}(?:{mark}{field})*+", re.DOTALL)
+    with _lines(path) as stream:
+        return all('"' not in line or whole.fullmatch(line) for line in stream)
 
 
 def _content(path: Path) -> IO[bytes]:

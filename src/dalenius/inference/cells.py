@@ -15,7 +15,7 @@ from dalenius.core.law import Additive, FloatArray, IntArray, Kernel, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import Kernelled, Shifted
+from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
@@ -132,6 +132,10 @@ def _population(seen: Observed, level: float) -> tuple[FloatArray, FloatArray, s
         return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), NOISE_LAW
     if isinstance(channel, Repeated):
         return _repeated(channel, values, level)
+    if isinstance(channel, CensoredShift):
+        half, is_shown = channel.noise.half_width(level), values >= channel.least
+        low = np.where(is_shown, np.maximum(values - half, 0), 0).astype(float)
+        return low, np.where(is_shown, values + half, channel.least - 1 + half).astype(float), NOISE_LAW
     assert isinstance(channel, Kernelled)
     return (*_kernel(channel.kernel, values, (1 - level) / 2), "equal tails of the kernel")
 

@@ -4,6 +4,7 @@ A channel turns released values into windows of log-probabilities over the exact
 works on those windows alone and so never asks which mechanism made them.
 
     Shifted(noise)      released = a + noise                        (additive laws)
+    CensoredShift(law)  released = a + noise where that may be shown, else 0
     Kernelled(kernel)   released = b with probability p(a, b)       (kernels)
 
 Several releases of one table and margins around structural zeros have compound channels (`compound_channel`).
@@ -99,6 +100,46 @@ class Compressed(Shifted):
         points, weights = self.noise.quadrature
         rows = np.broadcast_to(np.log(weights[::-1]), (len(values), len(weights)))
         return Window(values - points[-1], points[-1] - points[::-1], rows)
+
+
+@dataclass(frozen=True, eq=False)
+class CensoredShift:
+    """released = a + noise where that is at least `least`, and 0 below it."""
+
+    noise: Noise
+    least: int
+
+    def window(self, values: IntArray) -> Window:
+        """Shown counts as in `Shifted`; a zero stands for every count whose noise may bring it below the least one."""
+        if np.any((values != 0) & (values < self.least)):
+            raise impossible()
+        top = self.least - 1 - self.noise.first
+        counts = np.arange(max(top, 0) + 1)
+        with np.errstate(divide="ignore"):
+            hidden = np.log(self.noise.cdf(self.least - 1 - counts))
+        is_shown = values >= self.least
+        seen = Shifted(self.noise).window(values[is_shown]) if is_shown.any() else None
+        length = max(len(hidden), 0 if seen is None else seen.rows.shape[1])
+        first = np.zeros(len(values), dtype=np.int64)
+        rows = np.full((len(values), length), -np.inf)
+        rows[~is_shown, : len(hidden)] = hidden
+        if seen is not None:
+            first[is_shown] = seen.first
+            rows[is_shown, : seen.rows.shape[1]] = seen.rows
+        return Window(first, np.arange(length), rows)
+
+    def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
+        """Add simulated noise and hide what may not be shown."""
+        seen = Shifted(self.noise).send(counts, rng)
+        return np.where(seen >= self.least, seen, 0)
+
+    def centre(self, values: IntArray) -> FloatArray:
+        """The shown value: nearly unbiased for large counts, and zero where the count is hidden."""
+        return np.where(values >= self.least, values - self.noise.mean, 0.0)
+
+    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
+        """Of the noise, with the width of what a zero may hide."""
+        return np.full(np.shape(mean), self.noise.variance + (self.least - 1) ** 2)
 
 
 @dataclass(frozen=True, eq=False)

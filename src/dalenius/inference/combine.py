@@ -22,6 +22,7 @@ from dalenius.core.estimate import figure, finish, short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.inference.observation import refuse_censored
 from dalenius.inference.observe import Seen, observe, refuse_repeats
 
 
@@ -83,6 +84,8 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
             raise Unsupported(
                 "The releases show different tables; only releases of the same cells are combined."
             )
+    for one in seen:
+        refuse_censored(one, "means of several releases")
     spread = np.stack([np.maximum(s.variance(np.maximum(s.guess, 0.0)), 1e-300) for s in seen])
     weights = 1 / spread
     variance = 1 / weights.sum(0)

@@ -24,7 +24,7 @@ from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.interval import checked, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
-from dalenius.inference.observation import Observed
+from dalenius.inference.observation import Observed, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
 
 Where = Mapping[str, str | Sequence[str]]
@@ -98,6 +98,7 @@ def describe(where: Where) -> str:
 
 def noise_covariance(seen: Seen, weights: FloatArray) -> FloatArray:
     """Covariance of linear combinations (rows of `weights`) from the noise alone."""
+    refuse_censored(seen, "sums, differences and shares of cells")
     if isinstance(seen, JointObserved):
         return np.asarray(weights @ seen.covariance @ weights.T)
     spread = np.asarray(seen.variance(np.maximum(seen.guess, 0.0))).reshape(-1)

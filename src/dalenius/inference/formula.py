@@ -24,6 +24,7 @@ from dalenius.errors import ParameterError, TooLarge, UnknownName
 
 MOST_ENTRIES = 50_000_000
 Term = frozenset[int]
+_MOST_BRACKETS = 50
 _TOKEN = re.compile(r"\s*(?:`([^`]+)`|([A-Za-z_][\w.]*)|(\d+)|(\^|\*|:|\+|\(|\)))")
 
 
@@ -134,6 +135,8 @@ class _Reader:
             kind = "name" if quoted or plain else ("number" if number else sign)
             tokens.append((kind, quoted or plain or number or sign))
             place = found.end()
+        if sum(kind == "(" for kind, _ in tokens) > _MOST_BRACKETS:
+            raise ParameterError(f"A formula has at most {_MOST_BRACKETS} brackets.")
         return tokens
 
     def _peek(self) -> str:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
-from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Kernel, Withheld
+from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import Channel, Kernelled, Shifted
+from dalenius.inference.channel import CensoredShift, Channel, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.likelihood import CountLikelihood, Moments
 from dalenius.inference.many import Many
@@ -26,6 +26,10 @@ from dalenius.inference.noise import Noise
 
 ADJUSTED = (
     "The shown table was adjusted ({names}); the measured values, which are unbiased, were analysed instead."
+)
+
+CENSORED = (
+    "Counts below {least} are shown as 0 by a rule of the policy; the analysis uses the law of what is shown."
 )
 
 
@@ -165,6 +169,13 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
                 "A margin of values seen through a kernel has no simple law; analyse the whole table."
             )
         return Observed(axes=kept, values=values, channel=Kernelled(law), possible=terms > 0)
+    if isinstance(law, Censored):
+        if over:
+            raise Unsupported(
+                f"Counts below {law.least} are shown as 0, so that sums of cells have no simple law; analyse the whole table."
+            )
+        seen_through = CensoredShift(Noise.of(law.additive), law.least)
+        return Observed(axes=kept, values=values, channel=seen_through, possible=terms > 0)
     if not isinstance(law, Additive):
         raise refusal(law)
     if law.step != 1:
@@ -220,10 +231,21 @@ def reorder(seen: Observed, names: Sequence[str]) -> Observed:
 
 def adjusted_note(release: Release) -> tuple[str, ...]:
     """What a reader must know if the shown tables are not the measured ones."""
+    if isinstance(release.law, Censored):
+        return (CENSORED.format(least=release.law.least),)
     names = [str(a.get("name", "adjusted")) for a in release.adjustments]
     if not names and all(t.is_unbiased for t in release.tables):
         return ()
     return (ADJUSTED.format(names=", ".join(names) or "clipped or rounded"),)
+
+
+def refuse_censored(seen: object, what: str) -> None:
+    """Sums, differences and shares need values that are unbiased; hidden small counts are not."""
+    if isinstance(seen, Observed) and isinstance(seen.channel, CensoredShift):
+        raise Unsupported(
+            f"Counts below {seen.channel.least} are shown as 0, so that {what} have no valid error; tests of models and"
+            " intervals of single cells use the law of what is shown."
+        )
 
 
 def refusal(law: object) -> Unsupported:

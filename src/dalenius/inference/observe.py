@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalenius.core.law import Additive, Joint, Kernel, Withheld
+from dalenius.core.law import Additive, Censored, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.compound_channel import Grouped, Repeated
@@ -59,7 +59,7 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
     usable = [
         b
         for b in release.blocks
-        if isinstance(b.law, Additive | Kernel) and set(names) <= {a.name for a in b.space.axes}
+        if isinstance(b.law, Additive | Censored | Kernel) and set(names) <= {a.name for a in b.space.axes}
     ]
     if isinstance(release.law, Joint):
         # With overlapping blocks a single one would waste the others: only a lone block decides alone.

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import Additive, FloatArray, Law
+from dalenius.core.law import Additive, Censored, FloatArray, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
 
@@ -15,6 +15,8 @@ from dalenius.errors import DaleniusError, ParameterError, RequestError
 ADDITIVE = ("count", "total", "weighted count")
 # Adjustments that move shown values without saying that they are biased.
 _MOVING = ("anchor", "invariants")
+# The adjustment by which a policy shows whole counts from a least one on, and 0 below it.
+SHOWN_FROM = "shown from"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
 
 
@@ -32,6 +34,11 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
     law = _law_of(release, table)
     centre = table.values
+    if isinstance(release.law, Censored):
+        return _possible(table, *release.law.ends(table.values, confidence))
+    hidden = next((a for a in release.adjustments if a.get("name") == SHOWN_FROM), None)
+    if hidden is not None:
+        return _possible(table, *_rounded_ends(table, int(hidden["least"]), confidence))
     if table.measure in ADDITIVE and is_adjusted:
         centre, law = _measured(release, table)
     if isinstance(law, Additive):
@@ -43,6 +50,21 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
     return lower, upper
+
+
+def _possible(table: Table, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A cell that is declared impossible holds nobody."""
+    zeros = list(table.space.structural_indices)
+    lower[zeros], upper[zeros] = 0.0, 0.0
+    return lower, upper
+
+
+def _rounded_ends(table: Table, least: int, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Whole counts that are shown from `least` on: normal ends, wider by the half that rounding may take."""
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error + 0.5
+    is_shown = table.values >= least
+    lower = np.where(is_shown, np.maximum(table.values - half, 0.0), 0.0)
+    return lower, np.where(is_shown, table.values + half, least - 1 + half)
 
 
 def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:

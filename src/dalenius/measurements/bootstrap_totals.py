@@ -48,6 +48,7 @@ from dalenius.exact.ideal_rounding import (
     unit_laplace,
     unit_normal,
 )
+from dalenius.measurements._example import TOTALS, Exact, Example, on_cells
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 __all__ = ["BootstrapTotals", "Option"]
@@ -180,3 +181,13 @@ class BootstrapTotals:
             return None
         space = self.statistic.query.space
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Totals of two cells, with noise that follows the extremes of the data."""
+        step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
+
+        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+            return step.run((there[0], *at[1:]), drawn, rng)
+
+        return (on_cells(step, run_at=run_at),)

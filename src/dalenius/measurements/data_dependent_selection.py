@@ -35,6 +35,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
+from dalenius.measurements._example import TOTALS, Exact, Example, on_cells
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]
@@ -107,6 +108,16 @@ class DataDependentSelection:
             return None
         space = CellSpace((Axis(variable=self.name, labels=("selected",)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="selection")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """The larger of two totals, with noise that follows the extremes of the data."""
+        step = cls(name="largest", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
+
+        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+            return step.run((there[0], *at[1:]), drawn, rng)
+
+        return (on_cells(step, run_at=run_at),)
 
 
 def noisy_argmax(scores: Sequence[int] | IntArray, drawn: Sequence[Ideal], scale: Fraction) -> int:

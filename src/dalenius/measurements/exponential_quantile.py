@@ -33,7 +33,8 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
-from dalenius.exact.quantile_selection import check_rate, score_change, score_weights, select
+from dalenius.exact.quantile_selection import check_rate, probabilities, score_change, score_weights, select
+from dalenius.measurements._example import Exact, Example, on_values
 
 __all__ = ["ExponentialQuantile"]
 
@@ -133,3 +134,21 @@ class ExponentialQuantile:
         rate = float(self.epsilon / (2 * self._change(self.neighbours) / self.q.denominator))
         reach = log(max((self.high - self.low) / resolution, 1)) + 3
         return int(reach / (rate * float(min(self.q, 1 - self.q)))) + 1
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """A median and a quartile."""
+
+        def example(q: Fraction) -> Example:
+            query, epsilon = ValuesQuery(value="x"), Fraction(2)
+            step = cls(
+                name="quantile", query=query, low=-1, high=2, epsilon=epsilon, neighbours=neighbours, q=q
+            )
+            weights = score_weights(epsilon, step._change(neighbours), -1, 2)
+
+            def chances(exact: Exact) -> list[Fraction]:
+                return probabilities(exact[0].open_below_the_gate(), -1, 2, q, weights)
+
+            return on_values(step, chances=chances)
+
+        return (example(Fraction(1, 2)), example(Fraction(1, 4)))

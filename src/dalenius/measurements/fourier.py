@@ -39,6 +39,8 @@ from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import Pattern, patterns
+from dalenius.measurements._example import CELLS, Example, on_cells
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["Fourier", "coefficient_shift"]
 
@@ -164,4 +166,18 @@ class Fourier:
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(
             name=self.name, space=space, values=outcome.values, law=self.law, role="fourier coefficients"
+        )
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Both coefficients of one binary variable."""
+        return (
+            on_cells(
+                cls(
+                    "coefficients",
+                    CELLS.axes,
+                    (),
+                    {(): DiscreteLaplace(Fraction(1, 2)), (0,): DiscreteLaplace(Fraction(1, 2))},
+                )
+            ),
         )

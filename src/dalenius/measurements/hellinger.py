@@ -33,6 +33,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.perturbation import perturb
+from dalenius.measurements._example import COUNTS, Example, on_cells
 from dalenius.statistics.count import Count
 
 __all__ = ["Hellinger", "hellinger_kernel"]
@@ -55,6 +56,7 @@ def hellinger_rows(epsilon: Fraction, largest: int, top: int) -> NDArray[np.int6
     return rows
 
 
+@lru_cache(maxsize=16)
 def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
     """The table as a kernel, for printing and export."""
     rows = hellinger_rows(epsilon, largest, top)
@@ -126,3 +128,8 @@ class Hellinger:
         if isinstance(outcome, NoReply):
             return None
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Counts of at most four."""
+        return (on_cells(cls("counts", COUNTS, Fraction(4), 4)),)

@@ -17,6 +17,7 @@ References
 """
 
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged
 from dalenius.exact.keyed import keyed_noise
+from dalenius.measurements._example import COUNTS, VARIABLES, Example, on_cells
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
 
 __all__ = ["KeyedList"]
@@ -129,6 +132,19 @@ class KeyedList:
         if isinstance(outcome, NoReply) or self.cells is not None:
             return None
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Counts whose noise is made anew from each of many secrets."""
+
+        def keyed(number: int) -> "KeyedList":
+            domain = Domain(
+                name="kit", population="kit", version="1", variables=VARIABLES, neighbours=neighbours
+            )
+            secret = number.to_bytes(32, "big")
+            return cls("list", COUNTS, DiscreteLaplace(Fraction(2)), domain, "f", "f", secret)
+
+        return (on_cells(keyed(0), fresh=keyed),)
 
 
 def _reading(domain: Domain) -> list[Any]:

@@ -30,6 +30,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import score_change, score_weights, select
+from dalenius.measurements._example import CELLS, LISTS, Example, on_cells
 
 __all__ = ["LearnedBounds", "cell_queries"]
 
@@ -116,6 +117,22 @@ class LearnedBounds:
         if isinstance(outcome, NoReply):
             return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="bounds")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Two cells."""
+        return (
+            on_cells(
+                cls(
+                    name="bounds",
+                    space=CELLS,
+                    queries=LISTS,
+                    largest=2,
+                    epsilon=Fraction(2),
+                    q=Fraction(3, 4),
+                )
+            ),
+        )
 
 
 def _rho(touched: int, epsilon: Fraction) -> Fraction:

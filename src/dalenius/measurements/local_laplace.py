@@ -34,6 +34,8 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
+from dalenius.measurements._example import Exact, Example, on_values
+from dalenius.statistics.quantile import Quantile
 
 __all__ = ["LocalLaplace"]
 
@@ -115,10 +117,13 @@ class LocalLaplace:
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Scale it to the data, add."""
         values = exact[0].open_below_the_gate()
-        size = max(self.floor, self.sensitivity(values))
+        return self.answer(values, self.sensitivity(values), drawn)
+
+    def answer(self, values: IntArray, sensitivity: int, drawn: Any) -> Value:
+        """The statistic of these values plus noise of a given sensitivity."""
         scaled = scaled_laplace if self.is_discrete else rounded_laplace
-        answer = self.statistic.value(values) + scaled(drawn, size / self.epsilon)
-        return Value(np.array([saturated(answer)], dtype=np.int64))
+        noise = scaled(drawn, max(self.floor, sensitivity) / self.epsilon)
+        return Value(np.array([saturated(self.statistic.value(values) + noise)], dtype=np.int64))
 
     def sensitivity(self, values: IntArray) -> int:
         """The sensitivity that the scope asks for: exact, confidential."""
@@ -133,3 +138,15 @@ class LocalLaplace:
         label = type(self.statistic).__name__.lower()
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(label,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="statistic")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """A median with noise that follows the data."""
+        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
+        step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=Fraction(2))
+
+        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+            followed, values = (content[0].open_below_the_gate() for content in (at, there))
+            return step.answer(values, step.sensitivity(followed), drawn)
+
+        return (on_values(step, run_at=run_at),)

@@ -22,6 +22,10 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
+from dalenius.measurements._example import COUNTS, Example, on_cells
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics.count import Count
 
 __all__ = ["Noisy"]
 
@@ -81,3 +85,11 @@ class Noisy:
         if isinstance(outcome, NoReply):
             return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Counts with Laplace and with Gaussian noise."""
+        return tuple(
+            on_cells(cls("counts", Count(COUNTS), mechanism))
+            for mechanism in (DiscreteLaplace(Fraction(1)), DiscreteGaussian(Fraction(1)))
+        )

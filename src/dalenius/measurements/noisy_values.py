@@ -28,6 +28,9 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
+from dalenius.measurements._example import Example, on_values
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics.quantile import Quantile
 
 __all__ = ["NoisyValues"]
 
@@ -90,3 +93,9 @@ class NoisyValues:
             return None
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(self.name,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """A median with Laplace noise."""
+        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
+        return (on_values(cls("median", median, DiscreteLaplace(Fraction(1, 3)))),)

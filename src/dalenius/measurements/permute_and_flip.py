@@ -30,6 +30,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp, shuffle
+from dalenius.measurements._example import COUNTS, Example, on_cells
 
 __all__ = ["PermuteAndFlip"]
 
@@ -100,3 +101,8 @@ class PermuteAndFlip:
                 total[r] += reach * heads[r] / len(orders)
                 reach *= 1 - heads[r]
         return total
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """The fuller of two cells."""
+        return (on_cells(cls("fullest", COUNTS, Fraction(2), neighbours)),)

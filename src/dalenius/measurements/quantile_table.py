@@ -34,6 +34,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate, score_change, score_weights, select
+from dalenius.measurements._example import CELLS, LISTS, Example, on_cells
 
 __all__ = ["QuantileTable"]
 
@@ -122,3 +123,20 @@ class QuantileTable:
         if isinstance(outcome, NoReply):
             return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="quantile")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """Medians of two cells."""
+        return (
+            on_cells(
+                cls(
+                    name="medians",
+                    space=CELLS,
+                    queries=LISTS,
+                    low=-1,
+                    high=2,
+                    epsilon=Fraction(2),
+                    neighbours=neighbours,
+                )
+            ),
+        )

@@ -27,15 +27,16 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import Additive, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
+from dalenius.measurements._example import Example, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["Clamp", "RangeQuery"]
+__all__ = ["RangeQuery", "Clamp"]
 
 ACKNOWLEDGEMENT = "clamp_to_the_data"
 
@@ -130,3 +131,13 @@ class RangeQuery:
         space: CellSpace = self.query.space
         role = "table" if self.clamp is Clamp.NONE else "clamped"
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """One count, plain and cut to a public number of records."""
+        query = TableQuery(space=CellSpace(()), where=(Filter(variable="g", codes=(0,)),))
+        plain = cls(name="range", query=query, epsilon=Fraction(2))
+        if neighbours.is_replace:
+            cut = cls(name="cut", query=query, epsilon=Fraction(2), clamp=Clamp.SIZE, size=2)
+            return (on_cells(plain), on_cells(cut, size=2))
+        return (on_cells(plain),)

@@ -34,7 +34,9 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
-from dalenius.exact.smooth_noise import SmoothNoise
+from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
+from dalenius.measurements._example import Example, on_values
+from dalenius.statistics.quantile import Quantile
 
 __all__ = ["Smooth"]
 
@@ -123,3 +125,10 @@ class Smooth:
         label = type(self.statistic).__name__.lower()
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(label,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="statistic")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+        """A median with Cauchy noise."""
+        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
+        noise = Cauchy(Fraction(1), Fraction(1, 2))
+        return (on_values(cls(name="median", statistic=median, noise=noise, neighbours=neighbours)),)

@@ -1,143 +1,130 @@
-"""Inference on a release for pages and API: the library's own functions, named, with their results as plain values.
+"""Inference on a release for the HTTP interface: every question that the registry finds and a server can bound.
 
-Selections (`first`, `second`) name cells by axis and labels. Methods that simulate take a bounded number of replicates, and
-at most two run at a time in each worker.
+The keys of a request are the parameters that the question declares; a key that it does not read is refused. Questions that
+simulate take a bounded number of replicates, and at most two run at a time in each worker.
 """
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from dalenius.core.estimate import plain_values
 from dalenius.core.release import Release
-from dalenius.errors import ParameterError, RequestError, TooLarge, UnknownName
+from dalenius.errors import DocumentError, RequestError, TooLarge, UnknownName
+from dalenius.inference.question import REQUIRED, InferenceQuestion, Parameter, every_question
 from dalenius.server.errors import TooManyRequests
 
-SIMULATED = ("independence", "homogeneity", "goodness_of_fit", "cramers_v")
-_MOST_CELLS = 20_000
 _MOST_SIMULATED = 5_000_000
+_MOST_REPLICATES = 9_999
 _PATIENCE = 3.0
 _AT_ONCE = threading.BoundedSemaphore(2)
-Selection = Mapping[str, tuple[str, ...]]
+_Text = Annotated[str, Field(max_length=200)]
+_Names = Annotated[tuple[_Text, ...], Field(max_length=20)]
+_Labels = Annotated[tuple[_Text, ...], Field(max_length=1000)]
+_Cells = Annotated[dict[str, _Labels], Field(max_length=20)]
+_Numbers = Annotated[tuple[float, ...], Field(max_length=20_000)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What is asked of a release."""
-
-    names: tuple[str, ...] = ()
-    confidence: float = 0.95
-    first: Selection = field(default_factory=dict)
-    second: Selection = field(default_factory=dict)
-    method: str = "monte-carlo"
-    replicates: int = 999
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """The two axes of a two-way question; empty for the table's own."""
-        if self.names and len(self.names) != 2:
-            raise ParameterError("Name the two axes of the table, or none for the first two.")
-        return (self.names[0], self.names[1]) if self.names else ("", "")
+def questions() -> Mapping[str, InferenceQuestion]:
+    """Every question that a server answers."""
+    return {name: question for name, question in every_question().items() if question.served_cells}
 
 
-def _interval(release: Release, asked: Question) -> Any:
-    from dalenius.inference import intervals
-
-    return intervals(release, *asked.names, confidence=asked.confidence)
-
-
-def _independence(release: Release, asked: Question) -> Any:
-    from dalenius.inference import independence
-
-    return independence(release, *asked.names, method=asked.method, replicates=asked.replicates)
+def find(name: str) -> InferenceQuestion:
+    """The question of that name."""
+    if name not in questions():
+        raise UnknownName.among("method", name, questions())
+    return questions()[name]
 
 
-def _homogeneity(release: Release, asked: Question) -> Any:
-    from dalenius.inference import homogeneity
-
-    if len(asked.names) != 2:
-        raise ParameterError("Name two axes: the groups, then the outcome.")
-    return homogeneity(release, *asked.names, method=asked.method, replicates=asked.replicates)
-
-
-def _goodness_of_fit(release: Release, asked: Question) -> Any:
-    from dalenius.inference import goodness_of_fit
-
-    return goodness_of_fit(release, None, *asked.names, method=asked.method, replicates=asked.replicates)
+def described(question: InferenceQuestion) -> dict[str, Any]:
+    """What a question tells, on what it stands, and the schema of its parameters."""
+    return {
+        "name": question.name,
+        "help": question.help,
+        "assumes": list(question.assumes),
+        "served_cells": question.served_cells,
+        "parameters": _model(question).model_json_schema()["properties"],
+    }
 
 
-def _cramers_v(release: Release, asked: Question) -> Any:
-    from dalenius.inference import cramers_v
-
-    return cramers_v(release, *asked.pair, confidence=asked.confidence, replicates=min(asked.replicates, 999))
-
-
-def _odds_ratio(release: Release, asked: Question) -> Any:
-    from dalenius.inference import odds_ratio
-
-    return odds_ratio(release, *asked.pair, confidence=asked.confidence)
-
-
-def _total(release: Release, asked: Question) -> Any:
-    from dalenius.inference import total
-
-    return total(release, asked.first, confidence=asked.confidence)
-
-
-def _difference(release: Release, asked: Question) -> Any:
-    from dalenius.inference import difference
-
-    return difference(release, asked.first, asked.second, confidence=asked.confidence)
-
-
-def _proportion(release: Release, asked: Question) -> Any:
-    from dalenius.inference import proportion
-
-    return proportion(release, asked.first, asked.second or None, confidence=asked.confidence)
-
-
-def _ratio(release: Release, asked: Question) -> Any:
-    from dalenius.inference import ratio
-
-    return ratio(release, asked.first, asked.second, confidence=asked.confidence)
-
-
-METHODS: dict[str, tuple[str, Callable[[Release, Question], Any]]] = {
-    "interval": ("Confidence interval of each cell's population value", _interval),
-    "independence": ("Test that the axes of a table are independent", _independence),
-    "homogeneity": ("Test that an outcome is distributed alike in all groups", _homogeneity),
-    "goodness_of_fit": ("Test that all cells are equally likely", _goodness_of_fit),
-    "cramers_v": ("Cramer's V of two axes, corrected for noise", _cramers_v),
-    "odds_ratio": ("Odds ratio of the first two labels of two axes", _odds_ratio),
-    "total": ("Sum of the cells in `first`", _total),
-    "difference": ("Count of `first` minus count of `second`", _difference),
-    "proportion": ("Share of `first` in `second`, or in the whole table", _proportion),
-    "ratio": ("Count of `first` over count of `second`", _ratio),
-}
-
-
-def infer(release: Release, method: str, asked: Question) -> dict[str, Any]:
-    """Run one method on the first table, or on the table over the named axes."""
-    if method not in METHODS:
-        raise UnknownName.among("method", method, METHODS)
-    size = release.table.space.size
-    if size > _MOST_CELLS or (method in SIMULATED and size * asked.replicates > _MOST_SIMULATED):
-        raise TooLarge(
-            f"The server computes on at most {_MOST_CELLS:,} cells, and simulates at most {_MOST_SIMULATED:,} of them;"
-            " ask for fewer replicates, or download the release and use the library.",
-            limit=_MOST_CELLS,
-        )
-    known = {axis.name for table in release.tables for axis in table.space.axes}
-    for name in (*asked.names, *asked.first, *asked.second):
-        if name not in known:
-            raise UnknownName.among("axis", name, known)
+def infer(release: Release, name: str, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask one question of the first table, or of the table over the named axes."""
+    question = find(name)
+    given = _read(question, written)
+    _check_size(question, release, given)
+    _check_axes(question, release, given)
     if not _AT_ONCE.acquire(timeout=_PATIENCE):
         raise TooManyRequests("The server is computing for others; ask again in a moment.", retry_after=2)
     try:
-        found = METHODS[method][1](release, asked)
+        answer = question.ask(release, **given)
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-        raise RequestError(f"{method} cannot be computed from this table ({type(error).__name__}).") from None
+        raise RequestError(f"{name} cannot be computed from this table ({type(error).__name__}).") from None
     finally:
         _AT_ONCE.release()
-    return {"method": method, "result": plain_values(found.to_dict())}
+    return {"method": name, "result": plain_values(answer.to_dict())}
+
+
+def _read(question: InferenceQuestion, written: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        values = _model(question).model_validate(dict(written))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(["body", *(str(step) for step in first["loc"])])[:200]
+        raise DocumentError(f"{place}: {first['msg'][:200]}.", place=place) from None
+    return {parameter.name: getattr(values, parameter.key) for parameter in question.parameters}
+
+
+def _model(question: InferenceQuestion) -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        parameter.key: (_type(parameter), _field(parameter)) for parameter in question.parameters
+    }
+    return create_model(question.name, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
+
+
+def _field(parameter: Parameter) -> Any:
+    hint = parameter.hint
+    limits = {"ge": hint.least, "le": hint.most} if parameter.type in (int, float) else {}
+    default = ... if parameter.default is REQUIRED else parameter.default
+    if parameter.is_selection and default is not ...:
+        default = dict(default)
+    return Field(default, description=hint.help, **limits)  # type: ignore[call-overload]
+
+
+def _type(parameter: Parameter) -> Any:
+    """A type that bounds what a caller may send."""
+    if parameter.is_selection:
+        return _Cells
+    if parameter.hint.choices:
+        return Literal[parameter.hint.choices]
+    if get_origin(parameter.type) is tuple:
+        return _Names if get_args(parameter.type)[0] is str else _Numbers
+    if parameter.type in (str, str | None):
+        return Annotated[parameter.type, Field(max_length=1000)]
+    return parameter.type
+
+
+def _check_size(question: InferenceQuestion, release: Release, given: Mapping[str, Any]) -> None:
+    size, replicates = release.table.space.size, given.get("replicates", 0)
+    if (
+        size > question.served_cells
+        or replicates > _MOST_REPLICATES
+        or (question.is_simulated and size * replicates > _MOST_SIMULATED)
+    ):
+        raise TooLarge(
+            f"The server computes {question.name} on at most {question.served_cells:,} cells, with at most"
+            f" {_MOST_REPLICATES:,} replicates, and simulates at most {_MOST_SIMULATED:,} cells; ask for fewer"
+            " replicates, or download the release and use the library.",
+            limit=question.served_cells,
+        )
+
+
+def _check_axes(question: InferenceQuestion, release: Release, given: Mapping[str, Any]) -> None:
+    known = {axis.name for table in release.tables for axis in table.space.axes}
+    for parameter in question.parameters:
+        is_axes = parameter.type == tuple[str, ...]
+        for name in given[parameter.name] if parameter.is_selection or is_axes else ():
+            if name not in known:
+                raise UnknownName.among("axis", name, known)

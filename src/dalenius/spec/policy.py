@@ -91,7 +91,11 @@ class TableRules(Part):
     )
     nonnegative: bool = Field(default=False, strict=True)
     structural_zeros: bool = Field(default=True, strict=True)
-    unbiased: bool = Field(default=True, strict=True)
+    unbiased: bool | None = Field(
+        default=None,
+        strict=True,
+        description="If true, nothing is shown whose expected value is not the exact one.",
+    )
     variance_cap: Exact | None = None
     truncation: Whole | None = Field(default=None, ge=1)
 
@@ -101,6 +105,13 @@ class TableRules(Part):
             raise ParameterError("variance_cap must be positive.")
         if self.sparse is not None and self.sparse < 0:
             raise ParameterError("sparse must not be negative.")
+        for name in ("threshold", "nonnegative"):
+            if self.unbiased and getattr(self, name):
+                raise ParameterError(
+                    f"unbiased = true and {name} contradict each other: values that are moved up to what may be shown are"
+                    " biased. Leave one of them out.",
+                    name=name,
+                )
         return self
 
 

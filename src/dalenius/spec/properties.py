@@ -1,12 +1,10 @@
 """The eight properties of table servers (Rinott et al. 2018, section 2.2) as policy options, each with what it costs.
 
-A property either shapes the noise (before anything is read) or adjusts released values (after the charge). None may
+A property shapes the noise or the published law of what is shown. Both are known before anything is read. None may
 look at exact counts: a rule evaluated on them would be a release.
 """
 
 from dataclasses import dataclass
-
-from dalenius.spec.policy import TableRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +25,8 @@ PROPERTIES = (
         option="threshold",
         wanted="No value below a threshold is shown.",
         is_compatible=True,
-        how="Adjustment of released values: what lies strictly between 0 and the threshold goes to the nearer end.",
-        cost="No budget; small cells become biased. On exact counts the rule would leak.",
+        how="The published law: noisy counts below the threshold are shown as 0, and no document holds them.",
+        cost="No budget; small cells are biased downwards, by at most what the stated error says. On exact counts the rule would leak.",
     ),
     Property(
         number=2,
@@ -51,8 +49,8 @@ PROPERTIES = (
         option="nonnegative",
         wanted="No negative counts.",
         is_compatible=True,
-        how="Adjustment: nearest non-negative consistent table; measured values stay in the release.",
-        cost="No budget; small cells are biased upwards, intervals stay valid.",
+        how="The published law: noisy counts below 0 are shown as 0, whole; with several measured blocks these are left out.",
+        cost="No budget; small cells are biased upwards, intervals stay valid; margins need not add up.",
     ),
     Property(
         number=5,
@@ -67,8 +65,8 @@ PROPERTIES = (
         option="unbiased",
         wanted="The expected shown count is the exact count.",
         is_compatible=True,
-        how="Additive noise of mean zero; negative values are shown.",
-        cost="Contradicts 1 and 4 in what is shown; the measured values of a release are always unbiased.",
+        how="Additive noise of mean zero; negative values are shown. Means, medians and selections are refused.",
+        cost="Contradicts 1 and 4: a policy that asks for both is refused.",
     ),
     Property(
         number=7,
@@ -88,17 +86,3 @@ PROPERTIES = (
     ),
 )
 """Same-participants-same-perturbation is not in the list: no epsilon makes it differentially private."""
-
-
-def conflicts(rules: TableRules) -> list[str]:
-    """Properties that contradict each other in what is shown, in words."""
-    found = []
-    if rules.unbiased and rules.nonnegative:
-        found.append("nonnegative cells cannot be unbiased: shown values are biased, measured ones are not")
-    if rules.unbiased and rules.threshold:
-        found.append(
-            "cells moved to a threshold cannot be unbiased: shown values are biased, measured ones are not"
-        )
-    if rules.maximum_entropy and rules.truncation is None:
-        found.append("maximum entropy needs a range: set truncation")
-    return found

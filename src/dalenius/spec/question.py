@@ -1,7 +1,8 @@
 """What a method is asked with, and a record of which keys of the request took part in its plan.
 
 A key that a request names and a plan does not use would be a lie. Reading a key marks it; the planner compares what was
-read with what was written, and refuses what nothing read. There is no way to read all keys at once.
+read with what was written, and refuses what nothing read. There is no way to read all keys at once, and no public way around
+the marks: the documents themselves are private.
 """
 
 from collections.abc import Callable
@@ -33,8 +34,8 @@ class Question:
     definition: Definition
     neighbours: Neighbours
     chooser: Chooser
-    request: RequestDocument = field(repr=False)
-    form: Canonical = field(repr=False)
+    _request: RequestDocument = field(repr=False)
+    _form: Canonical = field(repr=False)
     _read: set[str] = field(default_factory=set, repr=False)
 
     def _take(self, key: str, value: Any) -> Any:
@@ -44,13 +45,13 @@ class Question:
     @property
     def space(self) -> CellSpace:
         """The cells asked for, in canonical order."""
-        space: CellSpace = self._take("rows", self.form.space)
+        space: CellSpace = self._take("rows", self._form.space)
         return space
 
     @property
     def where(self) -> tuple[Filter, ...]:
         """The conditions."""
-        where: tuple[Filter, ...] = self._take("where", self.form.filters)
+        where: tuple[Filter, ...] = self._take("where", self._form.filters)
         return where
 
     @property
@@ -61,7 +62,7 @@ class Question:
     @property
     def of(self) -> str:
         """The numeric variable."""
-        of = self._take("of", self.request.table.of)
+        of = self._take("of", self._request.table.of)
         if of is None:
             raise Unsupported(f'measure = {self.method!r} needs of = "variable" in [table].')
         return str(of)
@@ -74,46 +75,46 @@ class Question:
     @property
     def weight(self) -> str | None:
         """The variable by which rows count."""
-        weight: str | None = self._take("weight", self.request.table.weight)
+        weight: str | None = self._take("weight", self._request.table.weight)
         return weight
 
     @property
     def margins(self) -> Margins | None:
         """Names of the axes of each margin asked for; None for the table alone."""
-        margins: Margins | None = self._take("margins", self.request.margins(self.domain))
+        margins: Margins | None = self._take("margins", self._request.margins(self.domain))
         return margins
 
     @property
     def weights(self) -> list[float]:
         """Importance of each listed margin."""
-        weights: list[float] = self._take("weights", [float(w) for w in self.request.table.weights])
+        weights: list[float] = self._take("weights", [float(w) for w in self._request.table.weights])
         return weights
 
     @property
     def objective(self) -> str:
         """What is made small over a list of margins."""
-        return str(self._take("objective", self.request.table.objective))
+        return str(self._take("objective", self._request.table.objective))
 
     @property
     def mechanism(self) -> str | None:
         """The mechanism that the request names."""
-        mechanism: str | None = self._take("mechanism", self.request.privacy.mechanism)
+        mechanism: str | None = self._take("mechanism", self._request.privacy.mechanism)
         return mechanism
 
     @property
     def strategy(self) -> str | None:
         """The strategy that the request names."""
-        strategy: str | None = self._take("strategy", self.request.privacy.strategy)
+        strategy: str | None = self._take("strategy", self._request.privacy.strategy)
         return strategy
 
     def parameter(self, name: str, default: object = None) -> Any:
         """One of the method's own keys."""
-        return self._take(name, self.request.privacy.options.get(name, default))
+        return self._take(name, self._request.privacy.options.get(name, default))
 
     @property
     def method(self) -> str:
         """Name of the method asked for."""
-        return self.request.method
+        return self._request.method
 
     @property
     def scope(self) -> Scope:
@@ -126,7 +127,7 @@ class Question:
 
     def unread(self) -> list[str]:
         """Keys that the request names and no plan read."""
-        table, privacy = self.request.table, self.request.privacy
+        table, privacy = self._request.table, self._request.privacy
         written = {
             "rows": bool(table.items),
             "where": bool(table.where),

@@ -30,10 +30,10 @@ class SpaceEntry(_Part):
 
 
 class LawEntry(BaseModel):
-    """The public law of the noise: additive, kernel, joint or withheld, with its parameters."""
+    """The public law of the noise: additive, censored, kernel, joint or withheld, with its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
-    kind: Literal["additive", "kernel", "joint", "withheld"]
+    kind: Literal["additive", "censored", "kernel", "joint", "withheld"]
 
 
 class BlockEntry(_Part):

@@ -4,7 +4,7 @@ The global sensitivity is checked under both relations, for rows and for persons
 that is stated; the sensitivities at the data and within the data wherever a statistic states them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
@@ -17,7 +17,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 from dalenius.statistics._example import Example
-from dalenius.testing.neighbours import DataSet, columns_of, covers, units
+from dalenius.testing.neighbours import DataSet, Row, columns_of, covers, units
 
 MOST_ROWS = 4
 ALL_NEIGHBOURS = tuple(
@@ -74,7 +74,7 @@ def _moves(
 ) -> Iterator[Shifts]:
     """How the released integers move between all tiny neighbours: absolute shifts, the largest first."""
     answer = _answer(example, neighbours)
-    for pair in _pairs(example, neighbours):
+    for pair in small_pairs(example.rows, neighbours, example.size):
         for data in pair:
             if data not in answers:
                 answers[data] = answer(data)
@@ -109,13 +109,15 @@ def _domain(example: Example, neighbours: Neighbours) -> Domain:
     )
 
 
-def _pairs(example: Example, neighbours: Neighbours) -> Iterator[tuple[DataSet, DataSet]]:
+def small_pairs(
+    kinds: Sequence[Row], neighbours: Neighbours, size: int | None = None
+) -> Iterator[tuple[DataSet, DataSet]]:
     """Every pair of neighbours of at most four rows; of the public number of rows where there is one."""
-    everyone = units(example.rows, neighbours.max_rows)
+    everyone = units(kinds, neighbours.max_rows)
 
     def fits(data: DataSet) -> bool:
         rows = sum(map(len, data))
-        return rows <= MOST_ROWS and example.size in (None, rows)
+        return rows <= MOST_ROWS and size in (None, rows)
 
     for others in _small(everyone, MOST_ROWS - 1):
         if not neighbours.is_replace:

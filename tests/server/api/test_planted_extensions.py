@@ -1,13 +1,17 @@
 """Extensions that are one file each are served by themselves, and are gone with their file."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 from tests.server.api.conftest import Site, document, make_users, write_site
 
+from dalenius.core.estimate import plain_values
+from dalenius.publish.to_json import from_json
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
+from dalenius.server.inference import questions
 from dalenius.testing.planting import planted
 
 
@@ -57,3 +61,67 @@ def test_tab_separated_text_is_sent(site: Site) -> None:
     tabbed = site.call("", "GET", path, headers={"Accept": "text/tab-separated-values"})
     assert tabbed.status_code == 200 and tabbed.text.startswith("town\tvalue\tstd_error")
     assert site.call("", "GET", path).headers["content-type"] == "application/json"
+
+
+QUESTION = '''
+    """The largest released value."""
+
+    from typing import Annotated
+
+    from dalenius.core.estimate import Estimate
+    from dalenius.inference.question import Hint, InferenceQuestion
+
+    __all__ = ["LARGEST"]
+
+
+    def ask(release, times: Annotated[int, Hint(help="A factor.", least=1, most=9)] = 1) -> Estimate:
+        """The largest released value."""
+        return Estimate(name="largest", value=times * float(release.table.values.max()), std_error=0.0)
+
+
+    LARGEST = InferenceQuestion(name="largest", ask=ask, assumes=("Nothing.",), examples=({},))
+'''
+
+
+def test_a_new_question_is_listed_described_and_answered(site: Site) -> None:
+    made = site.release("ana", document("0.31"))
+    path = f"{made.headers['content-location']}/inference"
+    with planted("inference.questions", "largest", QUESTION):
+        assert site.call("", "GET", "/api/v1/inference").json()["largest"] == "The largest released value."
+        described = site.call("", "GET", "/api/v1/inference/largest").json()
+        assert described["parameters"]["times"]["maximum"] == 9
+        found = site.call("", "POST", path, json={"method": "largest", "times": 2}).json()["result"]
+        assert found["value"] == 2 * max(made.json()["tables"][0]["values"])
+        for odd in ({"times": 10}, {"times": "x"}, {"replicates": 99}):
+            assert site.call("", "POST", path, json={"method": "largest", **odd}).status_code == 400
+    assert "largest" not in site.call("", "GET", "/api/v1/inference").json()
+    assert site.call("", "POST", path, json={"method": "largest"}).status_code == 400
+
+
+def test_every_question_is_answered_as_the_library_answers(site: Site) -> None:
+    made = site.release("ana", document("2", ["town", "sex"]))
+    path = made.headers["content-location"]
+    release = from_json(site.call("", "GET", path).content)
+    examples = {
+        "compare": {"null": "town + sex", "replicates": 99},
+        "loglinear": {"model": "town*sex"},
+        "homogeneity": {"axes": ("town", "sex"), "replicates": 99},
+    }
+    for name, question in questions().items():
+        simulated = {"replicates": 99} if question.is_simulated else {}
+        given = {"first": {"sex": ("male",)}} if question.parameters[0].is_selection else simulated
+        example = examples.get(name, given)
+        keys = {p.name: p.key for p in question.parameters}
+        body = {"method": name, **{keys[key]: value for key, value in example.items()}}
+        answer = site.call("", "POST", f"{path}/inference", json=body)
+        assert answer.status_code == 200, (body, answer.text)
+        expected = plain_values(question.ask(release, **example).to_dict())
+        assert answer.json()["result"] == json.loads(json.dumps(expected))
+
+
+def test_a_key_that_a_question_does_not_read_is_refused(site: Site) -> None:
+    path = site.release("ana", document("0.31")).headers["content-location"] + "/inference"
+    answer = site.call("", "POST", path, json={"method": "interval", "second": {"town": ["Aby"]}})
+    assert answer.status_code == 400 and "second" in answer.json()["error"]["message"]
+    assert site.call("", "GET", "/api/v1/inference/binomial").status_code == 400
+    assert site.call("", "POST", path, json={"method": "loglinear"}).status_code == 400

@@ -22,7 +22,7 @@ from dalenius.server.auth import (
 from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate
 from dalenius.server.errors import NotFound
-from dalenius.server.inference import METHODS, infer
+from dalenius.server.inference import described, find, infer, questions
 from dalenius.server.routes.bodies import InferenceBody, SavedBody, document_body, read_document
 from dalenius.server.views import Download, JobView, plain
 
@@ -195,14 +195,20 @@ def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
 @router.get("/inference")
 def methods() -> dict[str, str]:
     """What can be computed from a release without data."""
-    return {name: doc for name, (doc, _) in METHODS.items()}
+    return {name: question.help for name, question in questions().items()}
+
+
+@router.get("/inference/{name}")
+def method(name: Name) -> dict[str, Any]:
+    """One of them: its parameters, and what its answers stand on."""
+    return described(find(name))
 
 
 @router.post("/releases/{entry}/inference")
 def inference(request: Request, entry: EntryName, body: InferenceBody, user: CurrentUser) -> JSONResponse:
     """Intervals, tests and estimates that know the noise; from the release alone."""
     found = request.app.state.services.release(user, entry)
-    return JSONResponse(infer(found, body.method, body.question()))
+    return JSONResponse(infer(found, body.method, body.model_extra or {}))
 
 
 @router.get("/saved")

@@ -1,13 +1,12 @@
 """Reading what callers send: documents in JSON or TOML, and a few small JSON bodies."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.errors import DocumentError
-from dalenius.server.inference import Question
 from dalenius.spec.load import read_mapping
 from dalenius.spec.request import RequestDocument
 
@@ -92,36 +91,14 @@ class TokenBody(Body):
     password: str = Field(default="", max_length=1024)
 
 
-Labels = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=1000)]
+class InferenceBody(BaseModel):
+    """What to compute from a release; further keys are parameters of the question, which checks them."""
 
-
-class InferenceBody(Body):
-    """What to compute from a release."""
-
-    method: str = Field(max_length=40, description="interval, independence, …: see GET /api/v1/inference")
-    table: tuple[str, ...] = Field(
-        default=(), max_length=20, description="Axes of the table; empty for the first."
+    model_config = ConfigDict(extra="allow", frozen=True)
+    method: str = Field(
+        max_length=40,
+        description="Name of a question: see GET /api/v1/inference, and GET /api/v1/inference/NAME for its keys.",
     )
-    confidence: float = Field(default=0.95, gt=0, lt=1)
-    first: dict[str, Labels] = Field(
-        default_factory=dict, max_length=20, description="Cells: axis and labels."
-    )
-    second: dict[str, Labels] = Field(
-        default_factory=dict, max_length=20, description="Cells to compare with."
-    )
-    test: Literal["monte-carlo", "asymptotic", "chi-square"] = "monte-carlo"
-    replicates: int = Field(default=999, ge=99, le=9999)
-
-    def question(self) -> Question:
-        """As the library takes it."""
-        return Question(
-            names=self.table,
-            confidence=self.confidence,
-            first=self.first,
-            second=self.second,
-            method=self.test,
-            replicates=self.replicates,
-        )
 
 
 class AmountsBody(Body):

@@ -1,0 +1,55 @@
+"""Parameters that several questions take, spelled alike everywhere."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated
+
+from dalenius.errors import ParameterError
+from dalenius.inference.question import Hint
+
+Cells = Mapping[str, tuple[str, ...]]
+ALL: Cells = MappingProxyType({})
+
+Axes = Annotated[
+    tuple[str, ...],
+    Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table"),
+]
+First = Annotated[Cells, Hint(help="axis=label of the first cells; repeat for each. All if left out.")]
+Second = Annotated[Cells, Hint(help="axis=label of the second cells; repeat for each. All if left out.")]
+Test = Annotated[
+    str,
+    Hint(
+        help="monte-carlo, asymptotic or chi-square.",
+        choices=("monte-carlo", "asymptotic", "chi-square"),
+        options=("--method",),
+        key="test",
+    ),
+]
+NestedTest = Annotated[
+    str,
+    Hint(
+        help="monte-carlo, or asymptotic where that is safe.",
+        choices=("monte-carlo", "asymptotic"),
+        options=("--method",),
+        key="test",
+    ),
+]
+Kind = Annotated[
+    str,
+    Hint(
+        help="population (noise only) or parameter (noise and sampling).", choices=("population", "parameter")
+    ),
+]
+Replicates = Annotated[int, Hint(least=19, most=100_000, help="Simulated measurements.")]
+Seed = Annotated[int, Hint(help="The same seed gives the same answer.", least=0, most=2**32)]
+Confidence = Annotated[float, Hint(least=0.001, most=0.99999, help="Level of the intervals.")]
+
+COUNTS = "Counts are independent and Poisson, or multinomial where the total is public."
+POPULATION = "Nothing more for population values; independent Poisson counts for parameters."
+
+
+def pair(axes: tuple[str, ...]) -> tuple[str, str]:
+    """The two axes of a two-way question; empty for the table's own."""
+    if axes and len(axes) != 2:
+        raise ParameterError("Name the two axes of the table, or none for the first two.")
+    return (axes[0], axes[1]) if axes else ("", "")

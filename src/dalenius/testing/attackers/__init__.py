@@ -1,0 +1,1 @@
+"""Attackers that are kept: fuzzers that look for a privacy loss above its charge, each with faults that it must find."""

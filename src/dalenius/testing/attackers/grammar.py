@@ -1,0 +1,232 @@
+"""Random tiny data, random neighbours under the declared relation, and random requests over everything that can be asked."""
+
+import random
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
+from dalenius.core.neighbours import Neighbours, Relation, Scope
+from dalenius.engines.memory import MemorySource
+from dalenius.spec.load import load_policy
+
+Row = dict[str, Any]
+Unit = tuple[Row, ...]
+Document = dict[str, Any]
+
+POLICY = load_policy(
+    {
+        "allow": {
+            "acknowledge": ["fixed_weights", "individual", "bootstrap", "public_membership"],
+            "evidence": ["proved", "enumerated", "computational", "audited", "search", "none"],
+        },
+        "floors": {"bootstrap": 1, "individual": 1},
+    }
+)
+PER_CELL = load_policy(
+    {
+        "allow": {
+            "acknowledge": ["bootstrap", "public_membership", "bootstrap_per_cell"],
+            "evidence": ["proved", "enumerated", "computational", "audited", "search", "none"],
+        },
+        "floors": {"bootstrap": 1},
+    }
+)
+# Values as a file may hold them: declared, missing, unseen, outside the bounds, unreadable.
+RAW: dict[str, tuple[object, ...]] = {
+    "sex": ("f", "m", "f", "m", None, "?"),
+    "region": ("n", "e", "s", "n", "e", None, "x"),
+    "two": ("a", "b", "a", "b", None),
+    "age": (0, 1, 2, 3, 4, 5, 6, -4, 99, None, "old"),
+    "pay": (-3, -2, -1, 0, 1, 2, 3, 1000, None, "1e9"),
+    "weight": (0, "0.5", 1, 2, 3, 7, None),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A declared domain and units of raw rows in it; the unit that changes comes last."""
+
+    domain: Domain
+    units: tuple[Unit, ...]
+    other: Unit | None
+
+    def source(self, *, is_changed: bool) -> MemorySource:
+        """One of the two neighbours as a source."""
+        kept = self.units[:-1] if is_changed else self.units
+        further = (self.other,) if is_changed and self.other is not None else ()
+        return source_of(self.domain, (*kept, *further))
+
+
+def source_of(domain: Domain, units: tuple[Unit, ...]) -> MemorySource:
+    """Units as a source; a person is numbered by its place, and the last one has a name of its own."""
+    rows = [(number, row) for number, unit in enumerate(units) for row in unit]
+    columns: dict[str, list[object]] = {name: [row[name] for _, row in rows] for name in domain.variables}
+    if domain.unit_id is not None:
+        columns[domain.unit_id] = [f"p{number}" for number, _ in rows]
+    return MemorySource(domain, columns, b"a secret of the attacker", rows=len(rows))
+
+
+def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
+    """Six variables under random rules; `is_plain` for one row to a unit."""
+    rows = 1 if is_plain or chance.random() < 0.5 else chance.choice((1, 2, 3))
+    has_persons = rows > 1 or (not is_plain and chance.random() < 0.2)
+    relation = chance.choice(list(Relation))
+    categories = {
+        "sex": Categories(
+            labels=("f", "m"), missing=chance.choice(("drop", "m")), unseen=chance.choice(("drop", "f"))
+        ),
+        "region": Categories(labels=("n", "e", "s"), missing=chance.choice(("drop", "s")), unseen="drop"),
+        "two": Categories(labels=("a", "b"), missing=chance.choice(("a", "drop")), unseen="b"),
+    }
+    variables = {name: Variable(name=name, domain=c) for name, c in categories.items()}
+    level = Hierarchy.of("half", {"up": ("n", "e"), "down": ("s",)}, categories["region"])
+    variables["region"] = replace(variables["region"], hierarchies=(level,))
+    for name, low, high in (("age", 0, chance.choice((1, 4, 6))), ("pay", chance.choice((-3, -1, 0)), 3)):
+        bounds = Bounds(
+            lower=Fraction(low),
+            upper=Fraction(high),
+            missing=chance.choice(("drop", str(low))),
+            outside=chance.choice(("clamp", "drop")),
+        )
+        variables[name] = Variable(name=name, domain=bounds)
+    variables["weight"] = Variable(
+        name="weight", domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2), missing="0")
+    )
+    return Domain(
+        name="attacked",
+        population="attacked",
+        version="1",
+        variables=variables,
+        neighbours=Neighbours(relation=relation, unit="person" if has_persons else "row", max_rows=rows),
+        unit_id="person" if has_persons else None,
+        structural_zeros=({"sex": ("m",), "region": ("s",)},) if chance.random() < 0.4 else (),
+    )
+
+
+def unit_of(domain: Domain, chance: random.Random) -> Unit:
+    """A row, or a person who may bring one row more than count."""
+    most = 1 if domain.unit_id is None else domain.neighbours.max_rows + 1
+    return tuple(row_of(domain, chance) for _ in range(chance.randint(1, most)))
+
+
+def row_of(domain: Domain, chance: random.Random) -> Row:
+    """One raw row."""
+    return {name: chance.choice(RAW[name]) for name in domain.variables}
+
+
+def world_of(chance: random.Random) -> World:
+    """Up to five units and the change of one of them."""
+    domain = domain_of(chance)
+    return redrawn(World(domain, (), None), chance)
+
+
+def redrawn(world: World, chance: random.Random) -> World:
+    """Other units in the same domain."""
+    domain = world.domain
+    units = tuple(unit_of(domain, chance) for _ in range(chance.randint(1, 5)))
+    other = unit_of(domain, chance) if domain.neighbours.is_replace else None
+    return World(domain, units, other)
+
+
+def mutated(world: World, chance: random.Random) -> World:
+    """One raw value changed, on either side."""
+    place = chance.randrange(len(world.units) + (world.other is not None))
+    whole = [*world.units, *(() if world.other is None else (world.other,))]
+    unit = list(whole[place])
+    row = chance.randrange(len(unit))
+    name = chance.choice(list(world.domain.variables))
+    unit[row] = unit[row] | {name: chance.choice(RAW[name])}
+    whole[place] = tuple(unit)
+    units = tuple(whole[: len(world.units)])
+    return World(world.domain, units, None if world.other is None else whole[-1])
+
+
+def budget_of(chance: random.Random, name: str) -> Document:
+    """Amounts of one definition."""
+    epsilon, delta = chance.choice(("0.3", "1", "2.5")), chance.choice(("1e-6", "0.01"))
+    amounts: dict[str, Document] = {
+        "pure": {"epsilon": epsilon},
+        "approximate": {"epsilon": epsilon, "delta": delta},
+        "probabilistic": {"epsilon": epsilon, "delta": delta},
+        "zero_concentrated": {"rho": chance.choice(("0.05", "0.5", "2"))}
+        | ({"delta": delta} if chance.random() < 0.3 else {}),
+        "individual": {"epsilon": epsilon},
+        "bootstrap": chance.choice(
+            ({"epsilon": epsilon}, {"rho": "0.5"}, {"epsilon": epsilon, "delta": delta})
+        ),
+    }
+    return {"definition": name, **amounts[name]}
+
+
+def request_of(
+    chance: random.Random, scope: Scope = Scope.EVERYWHERE, method_name: str = "", definition: str = ""
+) -> Document:
+    """Any method with any of its keys, under any definition that holds `scope`; or the named ones."""
+    methods = [
+        m for n, m in registry.every("methods").items() if scope in m.scopes and method_name in ("", n)
+    ]
+    method = chance.choice(methods)
+    definitions = [n for n, d in registry.every("definitions").items() if Scope(d.scope) is scope]
+    privacy = budget_of(chance, definition or chance.choice(definitions))
+    table: Document = {"measure": method.name}
+    if method.takes_of:
+        table["of"] = chance.choice(("age", "pay"))
+    _axes(table, method.name, chance)
+    _keys(table, method.name, scope, chance)
+    if method.name == "count":
+        _counted(table, privacy, chance)
+    has_choice = scope is Scope.EVERYWHERE and method.name in ("count", "total", "mean", "dominance")
+    if has_choice and chance.random() < 0.5:
+        privacy["mechanism"] = chance.choice(registry.names("mechanisms"))
+    if chance.random() < 0.3:
+        table["where"] = chance.choice(
+            ({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]})
+        )
+    return {"table": table, "privacy": privacy}
+
+
+def _axes(table: Document, method: str, chance: random.Random) -> None:
+    if method in ("count", "total", "mean", "dominance", "largest_total", "median", "quantile"):
+        axes: list[Any] = ["sex", "region", "two", {"variable": "region", "level": "half"}]
+        axes.append({"variable": "age", "cuts": [0, 1, 4]})
+        named = chance.sample(axes, chance.choice((0, 1, 1, 2, 3)))
+        variables = [a["variable"] if isinstance(a, dict) else a for a in named]
+        if len(set(variables)) == len(variables):
+            table["rows"] = named
+
+
+def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> None:
+    """Some of the method's own keys."""
+    if scope is Scope.AT_THE_DATA and method not in ("count", "largest_total") and chance.random() < 0.3:
+        table["group"] = 2
+    if method == "quantile":
+        table["q"] = chance.choice(("1/4", "0.9"))
+    everywhere = scope is Scope.EVERYWHERE
+    if everywhere and method in ("median", "quantile", "maximum", "minimum", "second_maximum"):
+        named = chance.choice((None, "exponential", "cauchy", "lomax"))
+        if named is not None or method not in ("median", "quantile"):
+            table["method"] = named or "cauchy"
+            table.pop("rows", None)
+    if everywhere and method == "total" and chance.random() < 0.3:
+        table["learn_bounds"] = "1/4"
+        table["rows"] = table.get("rows", [])[:1]
+    if scope is Scope.WITHIN_THE_DATA and method == "total":
+        table["membership"] = chance.choice(("private", "public"))
+    if method == "dominance":
+        table |= chance.choice(({"p": 10}, {"n": 1, "k": 60}))
+
+
+def _counted(table: Document, privacy: Document, chance: random.Random) -> None:
+    if privacy["definition"] == "individual":
+        table.pop("rows", None)
+        return
+    kind = chance.random()
+    if kind < 0.2:
+        table["weight"] = "weight"
+    elif kind < 0.6 and table.get("rows"):
+        names = [a["variable"] if isinstance(a, dict) else a for a in table["rows"]]
+        table["margins"] = chance.choice(("all", [[name] for name in names]))
+        if chance.random() < 0.7:
+            privacy["strategy"] = chance.choice(registry.names("methods.margins.strategies"))

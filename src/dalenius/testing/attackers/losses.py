@@ -1,0 +1,214 @@
+"""The loss of one pair of data sets, from the exact laws of the answers on either side.
+
+Nothing here uses profiles, sensitivities or loss distributions of the product: probabilities are listed, divided and summed.
+Sums are in floats and round *down* where a grid is needed, so that a loss above its charge is a fault and not a rounding.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from math import exp
+from typing import Protocol, cast
+
+import numpy as np
+
+from dalenius.core.law import FloatArray, IntArray, IntegerLaw
+
+_UNIT = 1e-3
+_LARGEST = 60.0
+_FAINTEST = -650.0
+_MOST_POINTS = 400_000
+
+
+class Pair(Protocol):
+    """What an answer shows of the difference between two data sets, in one direction: `here` against `there`."""
+
+    def largest(self) -> float:
+        """Largest log-ratio of any answer; infinite where one is possible on one side only."""
+
+    def delta(self, epsilon: float) -> float:
+        """Hockey-stick divergence at epsilon, or a little less."""
+
+    def beyond(self, epsilon: float) -> float:
+        """Probability of answers whose log-ratio exceeds epsilon, or a little less."""
+
+    def renyi(self, order: float) -> float:
+        """Divergence of that order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One independent part of an answer: log-probabilities of its outcomes on either side."""
+
+    here: FloatArray
+    there: FloatArray
+    _orders: dict[float, float] = field(default_factory=dict, repr=False)
+
+    def reversed(self) -> "Channel":
+        """The other direction."""
+        return self._reversed
+
+    @cached_property
+    def _reversed(self) -> "Channel":
+        return Channel(self.there, self.here)
+
+    def _possible(self) -> tuple[FloatArray, FloatArray]:
+        kept = self.here > -np.inf
+        return self.here[kept], self.there[kept]
+
+    def largest(self) -> float:
+        """By listing."""
+        here, there = self._possible()
+        return float(np.max(here - there, initial=0.0))
+
+    def delta(self, epsilon: float) -> float:
+        """By summing."""
+        here, there = self._possible()
+        return float(np.maximum(np.exp(here) - np.exp(there + epsilon), 0.0).sum())
+
+    def beyond(self, epsilon: float) -> float:
+        """By summing; losses within a rounding of epsilon are not beyond it."""
+        here, there = self._possible()
+        return float(np.exp(here[here - there > epsilon + 1e-9]).sum())
+
+    def renyi(self, order: float) -> float:
+        """By summing in logarithms."""
+        if order not in self._orders:
+            self._orders[order] = self._renyi(order)
+        return self._orders[order]
+
+    def _renyi(self, order: float) -> float:
+        here, there = self._possible()
+        if np.any(np.isneginf(there)):
+            return np.inf
+        return max(0.0, _log_sum(order * here + (1 - order) * there) / (order - 1))
+
+    def on_grid(self) -> tuple[int, FloatArray]:
+        """Masses of the losses, each rounded down to a multiple of the unit; the first multiple."""
+        here, there = self._possible()
+        with np.errstate(invalid="ignore"):
+            loss = np.clip(here - there, -_LARGEST, _LARGEST)
+        places = np.floor(loss / _UNIT + 1e-9).astype(np.int64)
+        first = int(places.min())
+        return first, np.asarray(np.bincount(places - first, weights=np.exp(here)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Independent parts shown side by side."""
+
+    parts: tuple[Channel, ...]
+
+    def reversed(self) -> "Together":
+        """The other direction."""
+        return Together(tuple(part.reversed() for part in self.parts))
+
+    def largest(self) -> float:
+        """Worst cases of independent parts happen together."""
+        return sum(part.largest() for part in self.parts)
+
+    @cached_property
+    def _losses(self) -> tuple[FloatArray, FloatArray]:
+        grids = [part.on_grid() for part in self.parts]
+        length = sum(len(masses) - 1 for _, masses in grids) + 1
+        size = 1 << (length - 1).bit_length()
+        spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
+        for _, masses in grids:
+            spectrum = spectrum * np.fft.rfft(masses, size)
+        together = np.maximum(np.fft.irfft(spectrum, size)[:length], 0.0)
+        places = sum(first for first, _ in grids) + np.arange(length, dtype=np.float64)
+        return np.asarray(places * _UNIT), np.asarray(together, dtype=np.float64)
+
+    def delta(self, epsilon: float) -> float:
+        """From the listed losses of one part, or from the losses of all on a grid."""
+        if len(self.parts) == 1:
+            return self.parts[0].delta(epsilon)
+        loss, masses = self._losses
+        above = loss > epsilon
+        return float((masses[above] * -np.expm1(epsilon - loss[above])).sum())
+
+    def beyond(self, epsilon: float) -> float:
+        """Likewise."""
+        if len(self.parts) == 1:
+            return self.parts[0].beyond(epsilon)
+        loss, masses = self._losses
+        return float(masses[loss > epsilon + _UNIT].sum())
+
+    def renyi(self, order: float) -> float:
+        """Divergences of independent parts add."""
+        return sum(part.renyi(order) for part in self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptive:
+    """A first answer, and for each of its outcomes what the second step shows."""
+
+    first: Channel
+    then: tuple[Together, ...]
+
+    def reversed(self) -> "Adaptive":
+        """The other direction."""
+        return Adaptive(self.first.reversed(), tuple(pair.reversed() for pair in self.then))
+
+    def _branches(self) -> Sequence[tuple[float, float, Together]]:
+        both = zip(self.first.here.tolist(), self.first.there.tolist(), self.then, strict=True)
+        return [branch for branch in both if branch[0] > -np.inf]
+
+    def largest(self) -> float:
+        """The worst branch."""
+        return max(a - b + pair.largest() for a, b, pair in self._branches())
+
+    def delta(self, epsilon: float) -> float:
+        """The first loss shifts the epsilon of the second step."""
+        return sum(exp(a) * pair.delta(epsilon - (a - b)) for a, b, pair in self._branches())
+
+    def beyond(self, epsilon: float) -> float:
+        """Likewise."""
+        return sum(exp(a) * pair.beyond(epsilon - (a - b)) for a, b, pair in self._branches())
+
+    def renyi(self, order: float) -> float:
+        """The law of total expectation."""
+        terms = [order * a + (1 - order) * b + (order - 1) * p.renyi(order) for a, b, p in self._branches()]
+        return max(0.0, _log_sum(np.array(terms)) / (order - 1))
+
+
+def _log_sum(terms: FloatArray) -> float:
+    """log of the sum of exponentials."""
+    top = float(np.max(terms))
+    return top if np.isinf(top) else top + float(np.log(np.exp(terms - top).sum()))
+
+
+def certain(shift: int) -> Channel:
+    """An answer without noise: any shift gives the data away."""
+    here = np.array([0.0, -np.inf])
+    return Channel(here, here[::-1] if shift else here)
+
+
+def shifted(law: IntegerLaw, shift: int) -> Channel:
+    """Noise at an exact answer against the same noise at an answer that is `shift` larger."""
+    # Laws are frozen and compared by their parameters.
+    return _shifted(cast(Hashable, law), shift)
+
+
+@lru_cache(maxsize=512)
+def _shifted(held: Hashable, shift: int) -> Channel:
+    law = cast(IntegerLaw, held)
+    reach = _reach(law, shift)
+    points = np.arange(-reach, reach + 1, dtype=np.int64)
+    return Channel(_log_pmf(law, points), _log_pmf(law, points - shift))
+
+
+def _log_pmf(law: IntegerLaw, points: IntArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(law.log_pmf(points), dtype=np.float64)
+
+
+def _reach(law: IntegerLaw, shift: int) -> int:
+    """How far answers are listed: all of a finite law, otherwise until they are too faint for a float."""
+    low, high = law.support
+    if low is not None and high is not None:
+        return max(-low, high) + abs(shift)
+    reach = 16
+    while reach < _MOST_POINTS and float(_log_pmf(law, np.array([reach], dtype=np.int64))[0]) > _FAINTEST:
+        reach *= 2
+    return reach + abs(shift)

@@ -1,0 +1,155 @@
+"""A fuzzer over everything that can be asked: the exact loss between two neighbours is at most what was charged.
+
+Requests are planned on the public path and answered by the reference engine. For each, data sets are drawn at random and
+then steered: a raw value of the worst pair is changed, and the change is kept if the loss did not fall.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from dalenius.core.budget import Budget
+from dalenius.core.conversions import rho_to_delta
+from dalenius.core.plan import TablePlan
+from dalenius.curator.planner import Planner
+from dalenius.errors import DaleniusError
+from dalenius.spec.request import RequestDocument
+from dalenius.testing.attackers import grammar
+from dalenius.testing.attackers.grammar import World
+from dalenius.testing.attackers.losses import Pair
+from dalenius.testing.attackers.steps import pair_of
+
+ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
+ALLOWED = 1 + 1e-7
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A request and two neighbours, with the largest loss relative to its charge."""
+
+    request: dict[str, Any]
+    world: World
+    ratio: float
+
+
+@dataclass
+class Findings:
+    """What a run saw: how many triples, the worst ratio of each kind of request, and every triple above its charge."""
+
+    triples: int = 0
+    planned: int = 0
+    refused: int = 0
+    worst: dict[str, float] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    broken: list[Triple] = field(default_factory=list)
+
+    def note(self, kind: str, triple: Triple) -> None:
+        """Count one triple."""
+        self.triples += 1
+        self.kinds[kind] += 1
+        self.worst[kind] = max(self.worst.get(kind, 0.0), triple.ratio)
+        if triple.ratio > ALLOWED:
+            self.broken.append(triple)
+
+
+def ratio_of(plan: TablePlan, pair: Any) -> float:
+    """The largest loss over both directions, relative to the promise of the request and to the charge of the account."""
+    both: tuple[Pair, Pair] = (pair, pair.reversed())
+    return max(max(_promised(plan.budget, one), _booked(plan, one)) for one in both)
+
+
+def _promised(budget: Budget, pair: Pair) -> float:
+    if budget.definition == "pure":
+        return pair.largest() / float(_amount(budget.epsilon))
+    if budget.definition == "zero_concentrated":
+        return _concentrated(pair, _amount(budget.rho), budget.delta or Fraction(0))
+    epsilon, delta = float(_amount(budget.epsilon)), float(_amount(budget.delta))
+    shown = pair.delta(epsilon) if budget.definition == "approximate" else pair.beyond(epsilon)
+    return max(shown - 1e-13, 0.0) / delta
+
+
+def _booked(plan: TablePlan, pair: Pair) -> float:
+    cost = plan.reservation
+    pure = 0.0 if cost.epsilon is None else pair.largest() / float(cost.epsilon)
+    return max(pure, _concentrated(pair, cost.rho, cost.delta))
+
+
+def _concentrated(pair: Pair, rho: Fraction, delta: Fraction) -> float:
+    """Divergences at many orders; beside a delta, what (rho, delta) implies at many epsilons."""
+    if not delta:
+        return max(pair.renyi(a) / (a * float(rho)) for a in ORDERS)
+    implied = zip(EPSILONS, _implied(rho, delta), strict=True)
+    return max(max(pair.delta(e) - 1e-13, 0.0) / most for e, most in implied)
+
+
+@lru_cache(maxsize=64)
+def _implied(rho: Fraction, delta: Fraction) -> tuple[float, ...]:
+    return tuple(float(delta) + float(rho_to_delta(rho, Fraction(e))) for e in EPSILONS)
+
+
+def _amount(amount: Fraction | None) -> Fraction:
+    assert amount is not None
+    return amount
+
+
+def judged(request: dict[str, Any], plan: TablePlan, world: World) -> Triple:
+    """One request at one pair of neighbours."""
+    pair = pair_of(plan, world.source(is_changed=False), world.source(is_changed=True))
+    return Triple(request, world, ratio_of(plan, pair))
+
+
+def kind_of(request: dict[str, Any], plan: TablePlan) -> str:
+    """Method, definition, strategy and mechanism of a plan, for the record."""
+    return " / ".join((request["table"]["measure"], plan.definition, plan.strategy, plan.mechanism))
+
+
+def attack(
+    request: dict[str, Any], plan: TablePlan, world: World, chance: random.Random, tries: int
+) -> Iterator[Triple]:
+    """Random neighbours first, then changes of the worst pair."""
+    worst: Triple | None = None
+    for number in range(tries):
+        is_steered = worst is not None and number >= tries // 3
+        drawn = (
+            grammar.mutated(worst.world, chance) if worst and is_steered else grammar.redrawn(world, chance)
+        )
+        triple = judged(request, plan, drawn)
+        if worst is None or triple.ratio >= worst.ratio:
+            worst = triple
+        yield triple
+
+
+def fuzz(
+    seed: int,
+    requests: int,
+    tries: int = 12,
+    *,
+    method: str = "",
+    definition: str = "",
+    keys: Mapping[str, Mapping[str, object]] | None = None,
+    is_ended_by_fault: bool = False,
+) -> Findings:
+    """So many requests, each on so many pairs; a method, a definition or keys of a part of the request may be fixed."""
+    chance, findings = random.Random(seed), Findings()
+    for _ in range(requests):
+        world = grammar.world_of(chance)
+        request = grammar.request_of(chance, method_name=method, definition=definition)
+        for part, fixed in (keys or {}).items():
+            request[part] |= fixed
+        planner = Planner(domain=world.domain, policy=grammar.POLICY)
+        try:
+            plan = planner.plan(RequestDocument.model_validate(request))
+        except (DaleniusError, ValueError):
+            findings.refused += 1
+            continue
+        findings.planned += 1
+        for triple in attack(request, plan, world, chance, tries):
+            findings.note(kind_of(request, plan), triple)
+            if is_ended_by_fault and findings.broken:
+                return findings
+    return findings

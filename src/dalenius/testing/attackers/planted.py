@@ -1,0 +1,199 @@
+"""Faults that were made on purpose: an attacker that does not find them is no attacker.
+
+Each is one wrong line of the kind that has been written before: a person's rows counted as one, a replaced row counted
+once, a dropped probability, a bound that is not applied.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+from unittest.mock import patch
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.profile import PrivacyProfile
+from dalenius.engines.memory import MemorySource
+from dalenius.measurements import exponential_quantile, fourier
+from dalenius.measurements.clipped_totals import ClippedTotals
+from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.measurements.residual import Residual
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics.count import Count
+from dalenius.statistics.extreme import Extreme
+from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.weighted_count import WeightedCount
+
+Wrong = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One wrong line, where it stands, and the corner of the grammar in which it shows."""
+
+    name: str
+    where: Any
+    attribute: str
+    wrong: Callable[[Wrong], Any]
+    method: str
+    definition: str = "pure"
+    keys: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """Inside, the product has the fault."""
+        with patch.object(self.where, self.attribute, self.wrong(getattr(self.where, self.attribute))):
+            yield
+
+
+def _with_neighbours(**other: Any) -> Callable[[Wrong], Wrong]:
+    """The right answer for other neighbours."""
+
+    def plant(right: Wrong) -> Wrong:
+        def wrong(self: Any, neighbours: Neighbours) -> Any:
+            return right(self, replace(neighbours, **other))
+
+        return wrong
+
+    return plant
+
+
+def _as_added(right: Wrong) -> Wrong:
+    """A replaced unit priced as an added one."""
+
+    def wrong(self: Any, neighbours: Neighbours) -> Any:
+        found = right(self, replace(neighbours, relation=Relation.ADD_REMOVE))
+        is_price = isinstance(found, PrivacyProfile)
+        return replace(found, relation=neighbours.relation) if is_price else found
+
+    return wrong
+
+
+def _half_price(right: Wrong) -> Wrong:
+    def wrong(self: Any, *arguments: Any) -> PrivacyProfile:
+        profile: PrivacyProfile = right(self, *arguments)
+        epsilon = None if profile.epsilon is None else profile.epsilon / 2
+        rho = None if profile.rho is None else profile.rho / 2
+        return replace(profile, sharpened=None, epsilon=epsilon, rho=rho)
+
+    return wrong
+
+
+def _without_zeros(right: Wrong) -> Wrong:
+    def wrong(self: MemorySource, query: Any) -> Any:
+        return right(self, replace(query, space=CellSpace(query.space.axes)))
+
+    return wrong
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "a person's rows count as one in a table", Count, "sensitivity", _with_neighbours(max_rows=1), "count"
+    ),
+    Fault(
+        "a replaced row leaves and enters nothing",
+        Count,
+        "sensitivity",
+        _as_added,
+        "count",
+        keys={"table": {"rows": ["sex"]}},
+    ),
+    Fault("a replaced value counts once", MagnitudeTable, "sensitivity", _as_added, "total"),
+    Fault(
+        "a person's values count as one", MagnitudeTable, "sensitivity", _with_neighbours(max_rows=1), "total"
+    ),
+    Fault(
+        "weights are priced by their square roots",
+        WeightedCount,
+        "sensitivity",
+        lambda right: lambda self, near: right(replace(self, largest=isqrt(self.largest)), near),
+        "count",
+        keys={"table": {"weight": "weight"}},
+    ),
+    Fault(
+        "no row of a person is left out",
+        MemorySource,
+        "_keep",
+        lambda right: lambda self, rows, secret: rows,
+        "count",
+    ),
+    Fault(
+        "a declared impossible cell shows its rows",
+        MemorySource,
+        "table",
+        _without_zeros,
+        "count",
+        keys={"table": {"rows": ["sex", "region"]}},
+    ),
+    Fault(
+        "noise is booked at half its price",
+        DiscreteLaplace,
+        "profile",
+        _half_price,
+        "count",
+        keys={"privacy": {"mechanism": "discrete_laplace"}},
+    ),
+    Fault(
+        "normal noise is booked at half its price",
+        DiscreteGaussian,
+        "profile",
+        _half_price,
+        "count",
+        "zero_concentrated",
+        keys={"privacy": {"mechanism": "discrete_gaussian"}},
+    ),
+    Fault(
+        "one number of a list is booked at half its price", NoisyValues, "profile", _half_price, "dominance"
+    ),
+    Fault(
+        "a quantile's score moves by half",
+        exponential_quantile,
+        "score_change",
+        lambda right: lambda *a, **k: right(*a, **k) / 2,
+        "median",
+        keys={"table": {"method": "exponential"}},
+    ),
+    Fault(
+        "a person's rows move one quantile as one",
+        QuantileTable,
+        "_change",
+        lambda _: property(lambda s: Fraction(1)),
+        "median",
+    ),
+    Fault(
+        "the smooth sensitivity is its floor",
+        Extreme,
+        "smooth",
+        lambda right: lambda self, values, base, near, least=1: Fraction(least),
+        "maximum",
+    ),
+    Fault(
+        "a person's rows count as one in residual components",
+        Residual,
+        "profile",
+        _with_neighbours(max_rows=1),
+        "count",
+        "zero_concentrated",
+        keys={"privacy": {"strategy": "residual"}, "table": {"margins": "all"}},
+    ),
+    Fault(
+        "a replaced row moves a coefficient by one",
+        fourier,
+        "coefficient_shift",
+        lambda right: lambda margin, pattern: min(1, right(margin, pattern)),
+        "count",
+        keys={"privacy": {"strategy": "fourier"}, "table": {"rows": ["sex", "two"], "margins": "all"}},
+    ),
+    Fault(
+        "clipped totals forget that a row is replaced",
+        ClippedTotals,
+        "profile",
+        _as_added,
+        "total",
+        keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}},
+    ),
+)

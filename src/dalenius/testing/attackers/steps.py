@@ -1,0 +1,258 @@
+"""The exact law of every kind of step at two data sets: what its answers show, with nothing taken from its own claim.
+
+Additive steps are run on both data sets with the same noise: the difference of the answers is the shift, and the law of the
+noise is listed at both. Selections are listed by their definition. A step of an unknown kind is an error, so that a new
+measurement has to be added here.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import atan, exp, log1p, pi
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.contracts import Measurement, Plan, Source
+from dalenius.core.law import FloatArray, IntArray, IntegerLaw
+from dalenius.core.query import TableQuery
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import InternalError
+from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.smooth_noise import Cauchy
+from dalenius.measurements.clipped_totals import ClippedTotals
+from dalenius.measurements.exponential_quantile import ExponentialQuantile
+from dalenius.measurements.fourier import Fourier
+from dalenius.measurements.learned_bounds import LearnedBounds
+from dalenius.measurements.noisy import Noisy
+from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.measurements.residual import Residual
+from dalenius.measurements.smooth import Smooth
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.testing.attackers.losses import Adaptive, Channel, Together, certain, shifted
+
+Exact = tuple[Sealed[IntArray], ...]
+# None where an answer has no noise.
+Laws = list[IntegerLaw | None]
+
+
+def fetched(step: Measurement, source: Source) -> Exact:
+    """What a step needs, at one data set."""
+    return tuple(source.table(q) if isinstance(q, TableQuery) else source.values(q) for q in step.needs)
+
+
+def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
+    """What the answers to a plan show of the difference between two data sets."""
+    steps = plan.steps()
+    first = next(steps)
+    if isinstance(first, LearnedBounds):
+        return _learned(plan, first, here, there)
+    channels: list[Channel] = []
+    step: Measurement | None = first
+    while step is not None:
+        channels += channels_of(step, fetched(step, here), fetched(step, there))
+        try:
+            step = steps.send(Value(np.zeros(1, dtype=np.int64)))
+        except StopIteration:
+            step = None
+    return Together(tuple(channels))
+
+
+def channels_of(step: Measurement, here: Exact, there: Exact) -> list[Channel]:
+    """The independent parts of one step that differ between two exact answers."""
+    for kind, made in _KINDS.items():
+        if isinstance(step, kind):
+            channels: list[Channel] = made(step, here, there)
+            return channels
+    raise InternalError(f"The attacker does not know the step {type(step).__name__}.")
+
+
+def shift_of(step: Measurement, here: Exact, there: Exact) -> IntArray:
+    """How far the answers are apart when the noise is the same."""
+    drawn = step.draw(RecordedRandomness("shift"))
+    answers = []
+    for exact in (here, there):
+        outcome = step.run(exact, drawn, RecordedRandomness("run"))
+        assert isinstance(outcome, Value)
+        answers.append(outcome.values)
+    return np.asarray(answers[1] - answers[0], dtype=np.int64)
+
+
+def _with_laws(
+    laws: Callable[[Any], Laws],
+) -> Callable[[Any, Exact, Exact], list[Channel]]:
+    def made(step: Any, here: Exact, there: Exact) -> list[Channel]:
+        shifts = shift_of(step, here, there).tolist()
+        pairs = [(law, s) for law, s in zip(laws(step), shifts, strict=True) if s]
+        return [certain(s) if law is None else shifted(law, s) for law, s in pairs]
+
+    return made
+
+
+def _table_laws(step: Noisy) -> Laws:
+    """A structural zero has no noise: any shift there gives the data away."""
+    laws: list[IntegerLaw | None] = [step.mechanism] * step.space.size
+    for i in step.space.structural_indices:
+        laws[i] = None
+    return laws
+
+
+def _clipped_laws(step: ClippedTotals) -> Laws:
+    laws: list[IntegerLaw | None] = [DiscreteLaplace(step.epsilon / bound) for bound in step.bounds]
+    for i in step.space.structural_indices:
+        laws[i] = None
+    return laws
+
+
+def _residual(step: Residual, here: Exact, there: Exact) -> list[Channel]:
+    """Shifts of independent noise of which the released differences are a function.
+
+    The released differences of component A come from N_A dM + noise. They see it only up to what does not vary along some
+    axis of A, so that its centred part, which is whole as well, gives the same differences: that is asserted here, and the
+    centred shift is what the noise must hide.
+    """
+    released = shift_of(step, here, there)
+    tables = [b.open_below_the_gate() - a.open_below_the_gate() for a, b in zip(here, there, strict=True)]
+    channels, position = [], 0
+    for margin, variance in step.grid.items():
+        sizes = [step.shape[a] for a in margin]
+        change = _summed_to(step, margin, tables)
+        centred = change.astype(object)
+        for axis, size in enumerate(sizes):
+            centred = size * centred - centred.sum(axis=axis, keepdims=True)
+        differences = np.asarray(centred)
+        for axis in range(len(sizes)):
+            differences = differences - np.take(differences, [0], axis=axis)
+        count = max(1, int(np.prod(sizes, dtype=np.int64)))
+        if differences.ravel().tolist() != released[position : position + count].tolist():
+            raise InternalError("A residual component shows more than its centred part.")
+        position += count
+        law = DiscreteGaussian(variance)
+        channels += [shifted(law, int(s)) for s in centred.ravel().tolist() if s]
+    return channels
+
+
+def _summed_to(step: Residual, margin: tuple[int, ...], tables: list[IntArray]) -> IntArray:
+    """The change of one margin, from a fetched table that holds it."""
+    for query, table in zip(step.needs, tables, strict=True):
+        assert isinstance(query, TableQuery)
+        held = [step.axes.index(axis) for axis in query.space.axes]
+        if set(margin) <= set(held):
+            whole = table.reshape(tuple(step.shape[a] for a in held))
+            return np.asarray(whole.sum(axis=tuple(i for i, a in enumerate(held) if a not in margin)))
+    raise InternalError("No fetched table holds this margin.")
+
+
+def _selected(
+    values: IntArray, low: int, high: int, q: Fraction, epsilon: Fraction, change: Fraction
+) -> FloatArray:
+    """Log-probabilities of an exponential mechanism over the grid, from its definition.
+
+    The score of y is how many of q's parts it is away from the quantile; its weight falls by exp(-epsilon / (2 change)).
+    """
+    n, a, b = len(values), q.numerator, q.denominator
+    points = np.arange(low, high + 1)
+    inside = np.clip(values, low, high)
+    less = np.array([(inside < y).sum() for y in points])
+    upto = np.array([(inside <= y).sum() for y in points])
+    score = np.maximum(0, np.maximum(b * less - a * n, a * n - b * upto))
+    # Integer weights are a little flatter than the exponential, by the base that they are made of.
+    rate = -np.log(float(rational_base(epsilon / (2 * change))))
+    weight = -rate * score
+    return np.asarray(weight - np.logaddexp.reduce(weight))
+
+
+def _quantile(step: ExponentialQuantile, here: Exact, there: Exact) -> list[Channel]:
+    sides = [
+        _selected(
+            e[0].open_below_the_gate(),
+            step.low,
+            step.high,
+            step.q,
+            step.epsilon,
+            step._change(step.neighbours),
+        )
+        for e in (here, there)
+    ]
+    return [Channel(sides[0], sides[1])]
+
+
+def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[Channel]:
+    channels = []
+    for i, both in enumerate(zip(here, there, strict=True)):
+        if i in step.space.structural_indices:
+            continue
+        sides = [
+            _selected(e.open_below_the_gate(), step.low, step.high, step.q, step.cell_epsilon, step._change)
+            for e in both
+        ]
+        channels.append(Channel(sides[0], sides[1]))
+    return channels
+
+
+def _smooth(step: Smooth, here: Exact, there: Exact) -> list[Channel]:
+    sides = [_smooth_law(step, e[0].open_below_the_gate()) for e in (here, there)]
+    return [Channel(sides[0], sides[1])]
+
+
+def _smooth_law(step: Smooth, values: IntArray) -> FloatArray:
+    """round(f + scale S Z) cut to the bounds, by the distribution function of Z."""
+    unit = getattr(step.statistic, "unit", 1)
+    low, high = step.statistic.low * unit, step.statistic.high * unit
+    size = step.statistic.smooth(values, rational_base(step.noise.beta), step.neighbours, step.least)
+    centre, scale = float(step.statistic.value(values)), float(size * step.noise.scale)
+    edges = [(k + 0.5 - centre) / scale for k in range(low, high)]
+    below = [0.0, *(_distribution(step.noise, z) for z in edges), 1.0]
+    above = [1.0, *(_distribution(step.noise, -z) for z in edges), 0.0]
+    masses = [
+        b - a if a < 0.5 else c - d
+        for a, b, c, d in zip(below[:-1], below[1:], above[:-1], above[1:], strict=True)
+    ]
+    return np.asarray(np.log(np.array(masses)))
+
+
+def _distribution(noise: Any, z: float) -> float:
+    """P(Z <= z), accurate in the lower tail."""
+    if isinstance(noise, Cauchy):
+        return atan(-1 / z) / pi if z < -1 else 0.5 + atan(z) / pi
+    k = float(noise.k)
+    tail = 0.5 * exp(-(k - 1) * log1p(abs(z)))
+    return tail if z < 0 else 1 - tail
+
+
+def _learned(plan: Any, first: LearnedBounds, here: Source, there: Source) -> Adaptive:
+    """Every vector of bounds, and the clipped totals that follow it."""
+    exact = fetched(first, here), fetched(first, there)
+    cells = [
+        [
+            _selected(
+                np.abs(e.open_below_the_gate()), 0, first.largest, first.q, first.epsilon, first._change
+            )
+            for e in side
+        ]
+        for side in exact
+    ]
+    sides: tuple[list[float], list[float]] = ([], [])
+    then = []
+    for bounds in product(range(first.largest + 1), repeat=first.space.size):
+        for side, laws in zip(sides, cells, strict=True):
+            side.append(sum(float(law[b]) for law, b in zip(laws, bounds, strict=True)))
+        second = plan.second(tuple(max(first.least, b) for b in bounds))
+        then.append(Together(tuple(channels_of(second, *exact))))
+    return Adaptive(Channel(np.array(sides[0]), np.array(sides[1])), tuple(then))
+
+
+_KINDS: dict[type, Callable[[Any, Exact, Exact], list[Channel]]] = {
+    Noisy: _with_laws(_table_laws),
+    NoisyValues: _with_laws(lambda step: [step.mechanism]),
+    Fourier: _with_laws(lambda step: list(step.noise.values())),
+    ClippedTotals: _with_laws(_clipped_laws),
+    Residual: _residual,
+    ExponentialQuantile: _quantile,
+    QuantileTable: _quantiles,
+    Smooth: _smooth,
+}

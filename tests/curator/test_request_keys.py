@@ -1,0 +1,126 @@
+"""Every key of a request changes the plan or is refused by name; no method can read around the marks."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dalenius
+from dalenius.core import registry
+from dalenius.curator.memo import plan_digest
+from dalenius.errors import DaleniusError
+from dalenius.spec.document import Part
+from dalenius.spec.load import load_dataset, load_policy
+from dalenius.spec.request import PrivacyPart, RequestDocument, TablePart
+from dalenius.testing import rule_kit
+from dalenius.testing.asking import plan_of
+
+DOMAIN = load_dataset(rule_kit.DATASET).domain()
+POLICY = load_policy(rule_kit.policy_of(None))
+
+# A sensible value of every key of [table] and [privacy], with what it needs beside it.
+TABLE: dict[str, dict[str, Any]] = {
+    "rows": {"rows": ["status"]},
+    "columns": {"columns": ["status"]},
+    "wafers": {"wafers": ["status"]},
+    "where": {"where": {"age": {"at_least": 30}}},
+    "measure": {"measure": "median"},
+    "of": {"of": "age"},
+    "weight": {"weight": "weight"},
+    "margins": {"margins": "all"},
+    "weights": {"margins": [["sex"], []], "weights": [1, 7]},
+    "objective": {"margins": [["sex"], []], "weights": [1, 7], "objective": "maximum"},
+}
+PRIVACY: dict[str, dict[str, Any]] = {
+    "definition": {"definition": "approximate", "delta": "1e-5"},
+    "epsilon": {"epsilon": 3},
+    "delta": {"delta": "1e-4"},
+    "rho": {"rho": 3},
+    "mechanism": {"mechanism": "staircase"},
+    "strategy": {"strategy": "split"},
+}
+OWN: dict[str, Any] = {
+    "q": "1/5", "method": "lomax", "beta": "1/20", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
+    "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
+}  # fmt: skip
+
+
+def kept(document: Mapping[str, Any]) -> str | None:
+    """What a request would do: laws, everything that is asked of the data, what it weighs; None if it is refused."""
+    try:
+        plan = plan_of(DOMAIN, RequestDocument.from_dict(document), POLICY)
+    except DaleniusError as refusal:
+        assert refusal.message
+        return None
+    return plan_digest(plan, POLICY) + repr(plan.measurements) + repr(plan.preview)
+
+
+def every_key() -> Iterator[Any]:
+    """(key, part, what it is written with, example) for every key that a request may write, on every example."""
+    for name, method in registry.every("methods").items():
+        own = {key: {key: OWN[key]} for key in method.Parameters.model_fields if key in OWN}
+        for number, example in enumerate(method.examples):
+            for part, keys in (("table", TABLE | own), ("privacy", PRIVACY)):
+                for key, beside in keys.items():
+                    if key != "measure" and example[part].get(key) != beside[key]:
+                        yield pytest.param(key, part, beside, example, id=f"{name}-{number}-{key}")
+
+
+def test_every_key_of_the_request_document_has_a_value_to_try() -> None:
+    assert set(TABLE) == set(TablePart.model_fields)
+    assert set(PRIVACY) | {"options"} == set(PrivacyPart.model_fields)
+    own = {key for method in registry.every("methods").values() for key in method.Parameters.model_fields}
+    assert own <= set(OWN), own - set(OWN)
+
+
+@pytest.mark.parametrize(("key", "part", "beside", "example"), list(every_key()))
+def test_a_written_key_changes_the_plan_or_is_refused(
+    key: str, part: str, beside: dict[str, Any], example: dict[str, Any]
+) -> None:
+    """Alone, and with what it needs beside it."""
+    for more in ({key: beside[key]}, beside):
+        rest = {name: value for name, value in more.items() if name != key}
+        after = kept({**example, part: {**example[part], **more}})
+        if after is not None:
+            assert after != kept({**example, part: {**example[part], **rest}}), f"{key} changed nothing"
+
+
+class QuietParameters(Part):
+    """One key that no plan reads."""
+
+    colour: str | None = None
+
+
+def test_a_key_that_no_plan_reads_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: a method declares a key and forgets it."""
+    monkeypatch.setattr(registry.get("methods", "count"), "Parameters", QuietParameters)
+    document = {
+        "table": {"rows": ["sex"], "colour": "red"},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(DaleniusError, match="'colour'"):
+        plan_of(DOMAIN, document, POLICY)
+
+
+def test_no_method_reads_a_request_around_the_marks() -> None:
+    """A method sees a question's public attributes only; what it is made of stays with the planner."""
+    package = Path(dalenius.__file__).parent
+    for path in sorted((package / "methods").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "question"
+            ):
+                assert not node.attr.startswith("_") and node.attr not in ("request", "form"), (
+                    f"{path}:{node.lineno}"
+                )
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("vars", "getattr")
+            ):
+                first = node.args[0] if node.args else None
+                assert not (isinstance(first, ast.Name) and first.id == "question"), f"{path}:{node.lineno}"

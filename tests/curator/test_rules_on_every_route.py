@@ -1,0 +1,80 @@
+"""Every policy rule on every route of every method of the registry: refused or honoured, never ignored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dalenius.core.plan import TablePlan
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator.curator import Curator
+from dalenius.curator.planner import Planner
+from dalenius.errors import DaleniusError, ParameterError
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+from dalenius.testing import rule_kit
+from dalenius.testing.rule_kit import RULES
+
+
+class Opening:
+    """Opens curators on the kit's rows, one ledger for each policy."""
+
+    def __init__(self, folder: Path, planner: type[Planner] = Planner) -> None:
+        self.folder, self.planner, self.number = folder, planner, 0
+
+    def __call__(self, policy: dict[str, Any]) -> Curator:
+        self.number += 1
+        ledger = self.folder / str(self.number) / "ledger.sqlite"
+        ledger.parent.mkdir()
+        curator = Curator.open(
+            rule_kit.DATASET, ledger=ledger, data=rule_kit.ROWS, policy=policy, rng=RecordedRandomness(5)
+        )
+        curator.planner = self.planner(domain=curator.domain, policy=curator.policy)
+        return curator
+
+
+def test_the_kit_tries_every_rule_of_the_policy() -> None:
+    assert rule_kit.missing_rules() == set()
+
+
+def test_every_example_is_planned_without_rules(tmp_path: Path) -> None:
+    with Opening(tmp_path)(rule_kit.policy_of(None)) as curator:
+        for _, route, document in rule_kit.routes():
+            if route.startswith("plain"):
+                assert curator.plan(document).measurements
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_route_ignores_a_rule(rule: str, tmp_path: Path) -> None:
+    ignored, judged = rule_kit.findings(Opening(tmp_path), only=rule)
+    assert [f"{f.method}, {f.route}" for f in ignored] == []
+    assert judged or rule == "allow.evidence"
+
+
+class LeavesStrategiesAlone(Planner):
+    """Plans without a rule as soon as a request names a strategy."""
+
+    def plan(self, request: RequestDocument) -> TablePlan:
+        """The planted fault."""
+        if request.privacy.strategy is None:
+            return super().plan(request)
+        allow = PolicyDocument.from_dict({"allow": {"acknowledge": list(rule_kit.OPEN)}})
+        return Planner(domain=self.domain, policy=allow).plan(request)
+
+
+@pytest.mark.parametrize("rule", ["table.variance_cap", "table.truncation", "allow.most_cells"])
+def test_a_rule_that_is_ignored_on_one_route_is_found(rule: str, tmp_path: Path) -> None:
+    ignored, _ = rule_kit.findings(Opening(tmp_path, LeavesStrategiesAlone), only=rule)
+    assert ignored and all(finding.route.startswith("strategy") for finding in ignored)
+
+
+@pytest.mark.parametrize("other", [{"threshold": 3}, {"nonnegative": True}])
+def test_unbiased_counts_cannot_be_cut(other: dict[str, Any]) -> None:
+    with pytest.raises((ParameterError, DaleniusError), match="unbiased"):
+        PolicyDocument.from_dict({"table": {"unbiased": True, **other}})
+    assert PolicyDocument.from_dict({"table": {"unbiased": False, **other}})
+
+
+def test_unbiased_is_demanded_only_where_it_is_written() -> None:
+    domain_policy = rule_kit.policy_of(None)
+    assert PolicyDocument.from_dict(domain_policy).table.unbiased is None

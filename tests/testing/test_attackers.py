@@ -1,0 +1,76 @@
+"""Short runs of the attackers that are kept, and the faults that each of them must find; `verify/attackers.py` runs them long."""
+
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from dalenius.engines import _relation
+from dalenius.measurements.local_laplace import LocalLaplace
+from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.testing.attackers import at_the_data, hostile_lines, neighbour_fuzzer
+from dalenius.testing.attackers.planted import FAULTS, Fault
+
+
+def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
+    found = neighbour_fuzzer.Findings()
+    for method in ("count", "total", "median", "maximum", "dominance"):
+        part = neighbour_fuzzer.fuzz(11, 6, 6, method=method, definition="pure")
+        found.triples += part.triples
+        assert not part.broken, part.broken[0]
+    assert found.triples > 60
+
+
+def test_the_attack_is_strong_enough_to_reach_the_charge() -> None:
+    found = neighbour_fuzzer.fuzz(5, 8, 10, method="count", definition="zero_concentrated")
+    assert 0.999 < max(found.worst.values()) <= neighbour_fuzzer.ALLOWED
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_is_found(fault: Fault) -> None:
+    with fault.planted():
+        found = neighbour_fuzzer.fuzz(
+            7,
+            80,
+            12,
+            method=fault.method,
+            definition=fault.definition,
+            keys=fault.keys,
+            is_ended_by_fault=True,
+        )
+    assert found.broken
+
+
+def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:
+    found = at_the_data.fuzz(3, 60)
+    assert found.pairs > 500
+    assert not found.broken, found.broken[0]
+    assert max(found.worst.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("where", "attribute", "wrong", "definition", "method"),
+    [
+        (LocalLaplace, "sensitivity", lambda self, values: 1, "individual", "maximum"),
+        (MagnitudeTable, "fallen", property(lambda self: ()), "bootstrap", "total"),
+    ],
+    ids=["the floor for the sensitivity", "rows that drop out are forgotten"],
+)
+def test_a_planted_fault_at_the_data_is_found(
+    where: type, attribute: str, wrong: object, definition: str, method: str
+) -> None:
+    with patch.object(where, attribute, wrong):
+        assert at_the_data.fuzz(1, 150, definition=definition, method=method).broken
+
+
+def test_a_hostile_line_counts_as_one_row_at_most_and_moves_no_other(tmp_path: Path) -> None:
+    found = hostile_lines.fuzz(2, 8, tmp_path)
+    assert found.counted >= 5
+    assert not found.broken, found.broken[0]
+
+
+def test_a_reader_that_lets_one_line_hide_others_is_found(tmp_path: Path) -> None:
+    case = hostile_lines.Hostile(lines=(b"f,n,1", b"m,s,2"), line=b' "f,n,3', place=0)
+    assert hostile_lines.judged(case, tmp_path) == "refused"
+    with patch.object(_relation, "_opens_no_quotation_late", lambda path, delimiter: True):
+        assert hostile_lines.judged(case, tmp_path) == "other rows moved"
