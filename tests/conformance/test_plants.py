@@ -9,7 +9,9 @@ import pytest
 
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
@@ -26,7 +28,7 @@ from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.quantile import Quantile
-from dalenius.testing import measurement_kit, method_kit, statistic_kit, strategy_kit
+from dalenius.testing import engine_kit, measurement_kit, method_kit, statistic_kit, strategy_kit
 
 
 class UnitTotals(MagnitudeTable):
@@ -264,3 +266,42 @@ def test_the_kit_of_strategies_catches_a_wrong_variance(
     monkeypatch.setattr(EqualStrategy, "option", staticmethod(wrong))
     with pytest.raises(AssertionError, match="least squares gives"):
         strategy_kit.check("equal")
+
+
+class OneTooMany(MemorySource):
+    """An engine that counts one row twice."""
+
+    def table(self, query: Any) -> Any:
+        """Off by one in the last cell."""
+        exact = super().table(query).open_below_the_gate().copy()
+        exact[-1] += 1
+        return Sealed(exact)
+
+
+class OneTooFew(MemorySource):
+    """An engine that loses the last value of a list."""
+
+    def values(self, query: Any) -> Any:
+        """Off by one at the end."""
+        return Sealed(super().values(query).open_below_the_gate()[:-1])
+
+
+class Constant(MemorySource):
+    """An engine that does not notice changed content."""
+
+    def fingerprint(self, key: bytes) -> str:
+        """A function of the key alone."""
+        return key.hex()
+
+
+@pytest.mark.parametrize("plant", [OneTooMany, OneTooFew, Constant])
+def test_the_kit_of_engines_catches(plant: Any, tmp_path: Path) -> None:
+    engine_kit.check(engine_kit.factory_of(MemorySource, tmp_path))
+    with pytest.raises(AssertionError):
+        engine_kit.check(engine_kit.factory_of(plant, tmp_path))
+
+
+def test_the_kit_of_engines_catches_one_that_accepts_nothing(tmp_path: Path) -> None:
+    closed = type("Closed", (MemorySource,), {"accepts": classmethod(lambda cls, data: False)})
+    with pytest.raises(AssertionError, match="accepts neither"):
+        engine_kit.factory_of(closed, tmp_path)

@@ -1,22 +1,94 @@
 """The kit that every engine must pass: equal to the memory engine, call by call, on any data.
 
-An engine's test gives a factory `(domain, columns, secret) -> Source`; the functions here raise `AssertionError`
-with what differed. They open sealed values, which only tests may do.
+A factory is `(domain, columns, secret) -> Source`; `factories` makes one for every engine that the registry finds, from a
+form of data that the engine accepts. The functions here raise `AssertionError` with what differed. They open sealed values,
+which only tests may do.
 """
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dalenius.core import registry
 from dalenius.core.contracts import Source
-from dalenius.core.domain import Domain
-from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
+from dalenius.testing.toy import toy_domain, toy_rows
 
 Columns = Mapping[str, Sequence[Any]]
 Factory = Callable[[Domain, Columns, bytes], Source]
 SECRET = b"a secret of the conformance kit"
+
+
+def factories(folder: Path) -> dict[str, Factory]:
+    """One factory for each engine: from a table in memory if it accepts one, otherwise from a file in the folder."""
+    return {name: factory_of(engine, folder) for name, engine in registry.every("engines").items()}
+
+
+def factory_of(engine: Any, folder: Path) -> Factory:
+    """How to open an engine on columns."""
+    if engine.accepts(arrow({})):
+        return lambda domain, columns, secret: engine.open(domain, arrow(columns), secret)
+    if engine.accepts(folder / "data.parquet"):
+        return lambda domain, columns, secret: engine.open(domain, parquet(columns, folder), secret)
+    raise AssertionError(f"{engine.__name__} accepts neither a table in memory nor a file.")
+
+
+def arrow(columns: Columns) -> Any:
+    """Columns as an Arrow table, whatever they hold."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, values in columns.items():
+        plain = [v for v in values if v is not None]
+        kind = pa.string() if not plain else None
+        if plain and type(plain[0]).__name__ == "Decimal":
+            kind = pa.decimal128(12, 2)
+        arrays[name] = pa.array(list(values), type=kind, from_pandas=False)
+    return pa.table(arrays)
+
+
+def parquet(columns: Columns, folder: Path) -> Path:
+    """Columns as a file of their own."""
+    import pyarrow.parquet as pq
+
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet", delete=False) as stream:
+        pq.write_table(arrow(columns), stream.name)
+    return Path(stream.name)
+
+
+def check(factory: Factory) -> None:
+    """Every call on toy data: odd values, missing ones, persons with more rows than count."""
+    domain, rows = toy_domain(unit_id="person", max_rows=2), toy_rows()
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    axes = tuple(
+        Axis(variable=name, labels=labels, codes=tuple(range(len(labels))))
+        for name in ("sex", "region")
+        for labels in (domain.variable(name).categories.labels,)
+    )
+    source = factory(domain, columns, SECRET)
+
+    def opened(_: Domain, __: Columns, ___: bytes) -> Source:
+        """Opened once: one source answers many questions."""
+        return source
+
+    for aggregate in Aggregate:
+        value = None if aggregate is Aggregate.COUNT else "income"
+        for space in (CellSpace(()), CellSpace(axes)):
+            check_table(opened, domain, columns, TableQuery(space=space, aggregate=aggregate, value=value))
+    check_table(opened, domain, columns, TableQuery(space=CellSpace(axes[:1]), weight="age"))
+    for where in ((), (Filter(variable="sex", codes=(0,)),), (Filter(variable="age", low=30, high=60),)):
+        check_table(opened, domain, columns, TableQuery(space=CellSpace(axes), where=where))
+        check_values(opened, domain, columns, ValuesQuery(value="income", where=where))
+    check_scan(opened, domain, columns)
+    check_judgement(opened, domain, columns)
+    for name in columns:
+        changed = columns | {name: [*columns[name][:-1], None]}
+        check_fingerprint(factory, domain, columns, changed)
 
 
 def check_table(factory: Factory, domain: Domain, columns: Columns, query: TableQuery) -> None:
