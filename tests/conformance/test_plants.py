@@ -23,12 +23,20 @@ from dalenius.measurements.residual import Residual
 from dalenius.methods.count import CountMethod
 from dalenius.methods.margins.strategies.equal import EqualStrategy
 from dalenius.methods.median import MedianMethod
+from dalenius.postprocess.clamping import Clamping
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.quantile import Quantile
-from dalenius.testing import engine_kit, measurement_kit, method_kit, statistic_kit, strategy_kit
+from dalenius.testing import (
+    adjustment_kit,
+    engine_kit,
+    measurement_kit,
+    method_kit,
+    statistic_kit,
+    strategy_kit,
+)
 
 
 class UnitTotals(MagnitudeTable):
@@ -305,3 +313,41 @@ def test_the_kit_of_engines_catches_one_that_accepts_nothing(tmp_path: Path) -> 
     closed = type("Closed", (MemorySource,), {"accepts": classmethod(lambda cls, data: False)})
     with pytest.raises(AssertionError, match="accepts neither"):
         engine_kit.factory_of(closed, tmp_path)
+
+
+class UnbiasedClamping(Clamping):
+    """Values cut at zero that still call themselves unbiased."""
+
+    def __call__(self, release: Any) -> Any:
+        """The bias is hidden."""
+        adjusted = super().__call__(release)
+        return adjusted.with_(tables=tuple(replace(table, is_unbiased=True) for table in adjusted.tables))
+
+
+class SilentClamping(Clamping):
+    """Values cut at zero without a word."""
+
+    def __call__(self, release: Any) -> Any:
+        """The record is left out."""
+        return super().__call__(release).with_(adjustments=release.adjustments)
+
+
+class RemeasuredClamping(Clamping):
+    """Measured values are cut, too."""
+
+    def __call__(self, release: Any) -> Any:
+        """What was measured is lost."""
+        return super().__call__(release).with_(blocks=())
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (UnbiasedClamping, "unbiased; its mean error"),
+        (SilentClamping, "is not recorded"),
+        (RemeasuredClamping, "changed what was measured"),
+    ],
+)
+def test_the_kit_of_adjustments_catches(plant: type, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        adjustment_kit.check(plant)

@@ -26,6 +26,11 @@ class Consistent:
 
     name: ClassVar[str] = "additive"
 
+    @classmethod
+    def examples(cls, release: Release) -> "tuple[Consistent, ...]":
+        """Least squares of whatever is shown."""
+        return (cls(),)
+
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
         if isinstance(release.law, Joint) and release.law.structure in ("margins", "nested"):

@@ -37,6 +37,11 @@ class Anchor:
     published: Release
     name: ClassVar[str] = "anchor"
 
+    @classmethod
+    def examples(cls, release: Release) -> "tuple[Anchor, ...]":
+        """Tied to a release of the same tables."""
+        return (cls(release),)
+
     def __call__(self, release: Release) -> Release:
         """A new release whose shared margins equal the published ones; measured blocks stay."""
         both = (*release.tables, *self.published.tables)

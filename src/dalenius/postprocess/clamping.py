@@ -30,6 +30,11 @@ class Clamping:
         if not self.lower <= self.upper or self.threshold < 0:
             raise ParameterError("lower must not exceed upper, and threshold must not be negative.")
 
+    @classmethod
+    def examples(cls, release: Release) -> "tuple[Clamping, ...]":
+        """Cut at zero, and between two bounds with a threshold."""
+        return (cls(), cls(lower=1.0, upper=8.0, threshold=3.0))
+
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
         tables = []

@@ -40,6 +40,11 @@ class Invariants:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     name: ClassVar[str] = "invariants"
 
+    @classmethod
+    def examples(cls, release: Release) -> "tuple[Invariants, ...]":
+        """A public grand total."""
+        return (cls(totals={(): (30.0,)}),)
+
     def __call__(self, release: Release) -> Release:
         """A new release that respects the totals; measured blocks stay, the guarantee names them."""
         if has_levels(release):

@@ -35,6 +35,11 @@ class Nonnegative:
     iterations: int = 300
     name: ClassVar[str] = "nonnegative"
 
+    @classmethod
+    def examples(cls, release: Release) -> "tuple[Nonnegative, ...]":
+        """The nearest table without negative cells."""
+        return (cls(),)
+
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
         if has_levels(release):

@@ -27,6 +27,11 @@ class Rounding:
 
     name: ClassVar[str] = "rounding"
 
+    @classmethod
+    def examples(cls, release: Release) -> "tuple[Rounding, ...]":
+        """Whole numbers."""
+        return (cls(),)
+
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
         if has_levels(release):
