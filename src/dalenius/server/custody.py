@@ -5,6 +5,7 @@ import time
 
 from dalenius.core.budget import UNIT, units_down
 from dalenius.core.rationals import plain, rational
+from dalenius.core.sealed import Confidential
 from dalenius.errors import ApprovalRequired, Conflict, DaleniusError
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
@@ -170,11 +171,11 @@ class Custody(Releasing):
             self.desk.ledger.set_status(entry, status, by=user.name)
         return self.release_view(user, entry)
 
-    def register(self, user: User, dataset: str) -> None:
-        """Judge and register a data set; the report stays with the custodian's own tools."""
+    def register(self, user: User, dataset: str, accept_unseen: bool = False) -> Confidential | None:
+        """Judge and register a data set; the report on its content goes back to this custodian and nowhere else."""
         require(user, Role.CUSTODIAN)
         self.desk.find(dataset)
-        self.desk.register_all(by=user.name, only=dataset)
+        return self.desk.register_all(by=user.name, only=dataset, accept_unseen=accept_unseen).get(dataset)
 
     def is_registered(self, user: User, dataset: str) -> bool:
         """Whether this version of a data set is registered."""

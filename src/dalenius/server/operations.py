@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
+from dalenius.core.sealed import Confidential
 from dalenius.curator.account import ensure_quota
 from dalenius.curator.binding import check_ledger
 from dalenius.curator.curator import Curator
@@ -114,16 +115,17 @@ class Desk:
 
     # -- registration ------------------------------------------------------------------------------------------
 
-    def register_all(self, by: str, only: str = "") -> list[str]:
-        """Register what is not registered yet (or one data set), one worker at a time; names of what was."""
-        done = []
+    def register_all(
+        self, by: str, only: str = "", *, accept_unseen: bool = False
+    ) -> dict[str, Confidential]:
+        """Register what is not registered yet (or one data set), one worker at a time; the report on each that was."""
+        done = {}
         with (self.config.state_directory / "register.lock").open("w") as lock:
             # An account is opened once: two workers must not both find it missing.
             fcntl.flock(lock, fcntl.LOCK_EX)
             for name, served in self.served.items():
                 if only in ("", name) and not self.is_registered(served):
-                    served.curator.register(by=by)
-                    done.append(name)
+                    done[name] = served.curator.register(by=by, accept_unseen=accept_unseen)
         return done
 
     def is_registered(self, served: Served) -> bool:

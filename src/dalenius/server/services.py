@@ -39,7 +39,7 @@ Services(config)
     set_approval(user, population, above)
     approvals(user) -> tuple[JobView, ...]; approve(user, job_id); refuse(user, job_id, reason)
     set_status(user, entry, status) -> ReleaseView                      embargoed, published, withdrawn
-    register(user, dataset) -> None
+    register(user, dataset, accept_unseen=False) -> Confidential | None the content, for the custodian's eyes; None if it was already
     create_user(user, name, role) -> str                                the one-time password
     users(user) -> tuple[User, ...]; reset_password(user, name) -> str; deactivate(user, name)
 """

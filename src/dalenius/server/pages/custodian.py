@@ -11,7 +11,9 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core.budget import MASTER
 from dalenius.core.rationals import plain
 from dalenius.core.release import Status
-from dalenius.errors import DaleniusError
+from dalenius.curator.binding import policy_digest
+from dalenius.curator.content import ODD, worth_a_look
+from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.account import Purse
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require
@@ -21,6 +23,7 @@ from dalenius.server.pages.page import Form, language_of, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.server.views import JobView
+from dalenius.spec.coding import Note
 
 router = APIRouter(prefix="/custodian", route_class=PageRoute, include_in_schema=False)
 
@@ -74,9 +77,39 @@ def _account(services: Any, user: User, population: str) -> Any:
 
 @router.post("/datasets/{name}/register")
 def register(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Judge and register a data set."""
-    request.app.state.services.register(user, name)
-    return redirect(request, "/custodian", "custody.registered_ok")
+    """Judge and register a data set; its content is shown to this custodian, once, and kept nowhere."""
+    services = request.app.state.services
+    try:
+        report = services.register(user, name, accept_unseen=form.one("accept_unseen") == "yes")
+    except Undeclared as refused:
+        return _content(request, user, name, refused.report, is_refused=True)
+    if report is None:
+        return redirect(request, "/custodian", "custody.registered_ok")
+    return _content(request, user, name, report, is_refused=False)
+
+
+def _content(request: Request, user: User, name: str, report: Any, *, is_refused: bool) -> Response:
+    """Values by variable under the banner, what the account holds, and the word of consent where it is needed."""
+    services = request.app.state.services
+    content = report.reveal()
+    curator = services.desk.find(name).curator
+    found = _desk(
+        request,
+        "custodian/content.html",
+        user,
+        "datasets",
+        name=name,
+        is_refused=is_refused,
+        rows=content["rows"],
+        notes=[str(note) for note in (Note.VALID, Note.MISSING, *ODD)],
+        variables=content["variables"],
+        odd=worth_a_look(content["variables"]),
+        account=None if is_refused else services.account(user, curator.domain.population),
+        policy=policy_digest(curator.policy)[:12],
+        epsilon_of=lambda rho: f"{concentrated_epsilon(rho):.3g}",
+    )
+    found.headers["cache-control"] = "no-store"
+    return found
 
 
 @router.post("/datasets/{name}/list")
