@@ -73,6 +73,7 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
             f"{c['strategy']} {c['rmse']:,.2f}, {c['largest_std_error']:,.2f}" for c in compared
         )
         out.print(styled((f"Standard errors (root mean square, largest) by strategy: {errors}", "dim")))
+    out.print(str(content["universe"]))
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     cost = planned.reservation

@@ -19,7 +19,7 @@ from math import inf, isfinite
 import numpy as np
 
 from dalenius.core.contracts import Measurement
-from dalenius.core.domain import CellSpace
+from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -30,6 +30,7 @@ from dalenius.methods._ruled_noise import check_variance
 from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.universe import COMPLETE, universe_of
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
@@ -66,6 +67,20 @@ def check_weight(request: RequestDocument) -> None:
             f" {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
             weight=table.weight,
+        )
+
+
+def check_universe(request: RequestDocument, domain: Domain) -> None:
+    """Margins of one cross leave out the records that lack a value on any axis; a request must say that it wants that."""
+    lost = universe_of(request, domain).unshown
+    if lost and request.table.universe is None:
+        names = ", ".join(repr(name) for name in lost)
+        raise Unsupported(
+            f"Records without a declared value of {names} would be left out of every margin, also of those that do not show"
+            f' it. Write universe = "{COMPLETE}" in [table] to count complete records only, ask for the tables one by one,'
+            " or declare a category for missing and unseen values.",
+            key="universe",
+            variables=list(lost),
         )
 
 

@@ -41,7 +41,7 @@ class Lists:
             if document is None:
                 return None
             try:
-                key = self._desk.quote(served, document, "").charge.key
+                key = self._desk.quote(served, document, "", is_stored=True).charge.key
             except NotRegistered:
                 return None
             with self._lock:

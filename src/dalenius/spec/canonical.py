@@ -89,6 +89,8 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "strategy": request.privacy.strategy,
         "options": _plain(request.privacy.model_dump(mode="json")["options"]),
     }
+    if request.table.universe is not None:
+        content["universe"] = request.table.universe
     meaning = _meaning(request)
     if meaning > 1:
         # A corrected question is a new question: what was stored under its old meaning is never served for it.

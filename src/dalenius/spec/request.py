@@ -34,6 +34,10 @@ class TablePart(Part):
     margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
     weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
     objective: Literal["sum", "maximum"] = "sum"
+    universe: Literal["complete"] | None = Field(
+        default=None,
+        description="Say that every margin counts only the records with a declared value on all axes, shown or not.",
+    )
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:

@@ -56,6 +56,8 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
         pairs.append(("measure", f"{table['measure']}:{table['of']}"))
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
+    if table.get("universe"):
+        pairs.append(("universe", "complete"))
     privacy = request.get("privacy", {})
     pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
     pairs.append(("title", str(request.get("title", ""))))
@@ -86,6 +88,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         measure=measure,
         of=of,
         margins=reader.one("margins") == "all",
+        is_complete=reader.one("universe") == "complete",
         definition=definition,
         amounts=amounts,
         title=reader.one("title")[:300],

@@ -56,6 +56,7 @@ class TableState:
     measure: str = "count"
     of: str = ""
     margins: bool = False
+    is_complete: bool = False
     definition: str = ""
     amounts: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
@@ -156,6 +157,8 @@ class TableState:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
         if self.margins:
             pairs.append(("margins", "all"))
+        if self.margins and self.is_complete:
+            pairs.append(("universe", "complete"))
         if self.definition:
             pairs.append(("definition", self.definition))
         pairs += [(name, self.amounts[name]) for name in AMOUNTS if self.amounts.get(name)]
@@ -181,6 +184,8 @@ class TableState:
             table |= {"measure": self.measure, "of": self.of}
         if self.margins:
             table["margins"] = "all"
+        if self.margins and self.is_complete:
+            table["universe"] = "complete"
         amounts = {name: self.amounts[name] for name in AMOUNTS if self.amounts.get(name)}
         request: dict[str, Any] = {
             "dataset": dataset,
