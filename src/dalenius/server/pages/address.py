@@ -8,6 +8,7 @@ An address is read leniently: what is unknown is left out and named in `problems
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
     AMOUNTS,
@@ -19,6 +20,7 @@ from dalenius.server.pages.state import (
     suggested_cuts,
 )
 from dalenius.server.views import DatasetView, VariableView
+from dalenius.spec.document import DEFAULT_MEASURE
 
 _MOST_FIELDS = 5000
 
@@ -52,8 +54,8 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             pairs += [
                 (f"where.{name}", str(label)) for label in ([given] if isinstance(given, str) else given)
             ]
-    if table.get("of"):
-        pairs.append(("measure", f"{table['measure']}:{table['of']}"))
+    if table.get("measure"):
+        pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
     if table.get("universe"):
@@ -179,6 +181,8 @@ class _Reader:
     def measure(self) -> tuple[str, str]:
         """What is shown in a cell."""
         measure, _, of = self.one("measure").partition(":")
-        if measure in self._dataset.measures and self._dataset.variable(of) is not None:
-            return measure, of
-        return "count", ""
+        if measure not in self._dataset.measures:
+            return DEFAULT_MEASURE, ""
+        if not registry.get("methods", measure).takes_of:
+            return measure, ""
+        return (measure, of) if self._dataset.variable(of) is not None else (DEFAULT_MEASURE, "")

@@ -10,6 +10,7 @@ from typing import Any
 
 from dalenius.core.rationals import plain
 from dalenius.server.views import DatasetView, VariableView
+from dalenius.spec.document import DEFAULT_MEASURE
 
 PLACES = ("rows", "columns", "wafers")
 AMOUNTS = ("epsilon", "delta", "rho")
@@ -53,7 +54,7 @@ class TableState:
     wafers: tuple[AxisChoice, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    measure: str = "count"
+    measure: str = DEFAULT_MEASURE
     of: str = ""
     margins: bool = False
     is_complete: bool = False
@@ -153,7 +154,7 @@ class TableState:
             pairs += [(f"where.{name}", label) for label in labels]
         for name, (low, high) in self.ranges.items():
             pairs += [(f"{end}.{name}", text) for end, text in (("from", low), ("to", high)) if text]
-        if self.measure != "count":
+        if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
         if self.margins:
             pairs.append(("margins", "all"))
@@ -180,8 +181,8 @@ class TableState:
                 where[name] = ends
         if where:
             table["where"] = where
-        if self.measure != "count":
-            table |= {"measure": self.measure, "of": self.of}
+        if self.measure != DEFAULT_MEASURE:
+            table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
         if self.margins:
             table["margins"] = "all"
         if self.margins and self.is_complete:
