@@ -157,7 +157,7 @@ def test_a_fault_in_printing_does_not_fail_the_release(folder: Path, monkeypatch
 
 
 def test_the_files_that_are_named_are_the_files_that_are_there(folder: Path) -> None:
-    text = (REQUEST).replace('rows = ["sex"]', 'rows = ["sex"]\nmargins = "all"')
+    text = (REQUEST).replace('rows = ["sex"]', 'rows = ["sex"]\nmargins = "all"\nuniverse = "complete"')
     (folder / "request.toml").write_text(text)
     done = run(folder, "-o", folder / "out")
     line = next(line for line in done.stdout.splitlines() if line.startswith("Written to"))

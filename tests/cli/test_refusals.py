@@ -119,7 +119,10 @@ def test_a_draft_is_not_registered(folder: Path) -> None:
 
 def test_plan_says_what_its_error_is_about(folder: Path) -> None:
     wanted = {
-        'rows = ["sex"]\nmargins = "all"': ("a cell of sex: standard", "a cell of total: standard"),
+        'rows = ["sex"]\nmargins = "all"\nuniverse = "complete"': (
+            "a cell of sex: standard",
+            "a cell of total: standard",
+        ),
         'rows = ["sex"]\nmeasure = "mean"\nof = "age"': ("Expected error of the total in a cell", "Note:"),
         "rows = []": ("1 cell,",),
     }

@@ -7,12 +7,15 @@ from typing import Any, ClassVar
 
 import pytest
 
+from dalenius.core import registry
+from dalenius.core.estimate import Estimate, Interval, Kind, TestResult
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
+from dalenius.inference.observe import observe
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.keyed_list import KeyedList
@@ -32,6 +35,8 @@ from dalenius.statistics.quantile import Quantile
 from dalenius.testing import (
     adjustment_kit,
     engine_kit,
+    format_kit,
+    inference_kit,
     measurement_kit,
     method_kit,
     statistic_kit,
@@ -351,3 +356,65 @@ class RemeasuredClamping(Clamping):
 def test_the_kit_of_adjustments_catches(plant: type, reason: str) -> None:
     with pytest.raises(AssertionError, match=reason):
         adjustment_kit.check(plant)
+
+
+def _noise_free(release: Any, confidence: Any = 0.95) -> Estimate:
+    """The first cell with the interval of a count without noise."""
+    value = float(release.table.values[0])
+    interval = Interval(lower=value, upper=value, confidence=0.95, kind=Kind.NOISE)
+    return Estimate(name="first cell", value=value, std_error=0.0, interval=interval)
+
+
+def _sure(release: Any) -> TestResult:
+    """A test that always rejects but for equal counts."""
+    values = release.table.values
+    is_equal = bool((values == values[0]).all())
+    return TestResult(name="sure", statistic=0.0, p_value=1.0 if is_equal else 0.0, method="none")
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        ({"ask": _noise_free}, "law that is withheld"),
+        ({"ask": lambda release: observed(release) and _noise_free(release)}, "holds the truth"),
+        ({"ask": lambda release: observed(release) and _sure(release)}, "rejects what is true"),
+        ({"examples": ()}, "states no examples"),
+        ({"assumes": ()}, "states no assumptions"),
+    ],
+)
+def test_the_kit_of_inference_catches(plant: Any, reason: str) -> None:
+    question = registry.get("inference.questions", "total")
+    ask = plant.get("ask", question.ask)
+    if "ask" in plant:
+        ask = _documented(ask)
+        plant = plant | {"ask": ask, "examples": ({},)}
+    with pytest.raises(AssertionError, match=reason):
+        inference_kit.check(replace(question, **plant))
+
+
+def _documented(ask: Any) -> Any:
+    def asked(release: Any) -> Any:
+        """A planted question."""
+        return ask(release)
+
+    return asked
+
+
+def observed(release: Any) -> bool:
+    """True, but for a law that is withheld, which is refused."""
+    return observe(release) is not None
+
+
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        ({"write": lambda release, *table: ""}, "writes nothing"),
+        ({"write": lambda release, *table: "value\n1\n"}, "leaves out"),
+        ({"suffixes": ("csv",)}, "ending"),
+        ({"media_type": "text"}, "media type"),
+        ({"read": lambda content: None}, "does not read back"),
+    ],
+)
+def test_the_kit_of_formats_catches(plant: Any, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        format_kit.check(replace(registry.get("publish", "to_csv"), **plant), tmp_path)

@@ -128,7 +128,11 @@ def test_three_way_margins_of_ten_variables_are_planned_from_a_document() -> Non
         "variables": {name: {"categories": [str(c) for c in range(10)]} for name in names},
     }
     planner = Planner(domain=load_dataset(dataset).domain(), policy=load_policy({}))
-    table = {"rows": names, "margins": [list(three) for three in combinations(names, 3)]}
+    table = {
+        "rows": names,
+        "margins": [list(three) for three in combinations(names, 3)],
+        "universe": "complete",
+    }
     made = planner.plan(load_request({"table": table, "privacy": CONCENTRATED}))
     assert made.strategy == "residual"
     with pytest.raises(TooLarge):

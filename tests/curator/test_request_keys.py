@@ -31,6 +31,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "weight": {"weight": "weight"},
     "margins": {"margins": "all"},
     "weights": {"margins": [["sex"], []], "weights": [1, 7]},
+    "universe": {"margins": "all", "universe": "complete"},
     "objective": {"margins": [["sex"], []], "weights": [1, 7], "objective": "maximum"},
 }
 PRIVACY: dict[str, dict[str, Any]] = {

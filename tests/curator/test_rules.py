@@ -18,8 +18,13 @@ DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
     "unit": {"relation": "replace"},
     "variables": {
-        "a": {"categories": ["x", "y"], "hierarchies": {"all": {"both": ["x", "y"]}}},
-        "b": {"categories": ["u", "v", "w"]},
+        "a": {
+            "categories": ["x", "y"],
+            "missing": "x",
+            "unseen": "x",
+            "hierarchies": {"all": {"both": ["x", "y"]}},
+        },
+        "b": {"categories": ["u", "v", "w"], "missing": "u", "unseen": "u"},
         "n": {"bounds": [0, 10], "step": 1, "missing": 0},
         "w": {"bounds": [1, 5], "step": "0.5", "missing": 1},
     },

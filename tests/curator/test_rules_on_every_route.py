@@ -54,12 +54,12 @@ def test_no_route_ignores_a_rule(rule: str, tmp_path: Path) -> None:
 class LeavesStrategiesAlone(Planner):
     """Plans without a rule as soon as a request names a strategy."""
 
-    def plan(self, request: RequestDocument) -> TablePlan:
+    def plan_stored(self, request: RequestDocument) -> TablePlan:
         """The planted fault."""
         if request.privacy.strategy is None:
-            return super().plan(request)
+            return super().plan_stored(request)
         allow = PolicyDocument.from_dict({"allow": {"acknowledge": list(rule_kit.OPEN)}})
-        return Planner(domain=self.domain, policy=allow).plan(request)
+        return Planner(domain=self.domain, policy=allow).plan_stored(request)
 
 
 @pytest.mark.parametrize("rule", ["table.variance_cap", "table.truncation", "allow.most_cells"])

@@ -52,7 +52,7 @@ SOURCE = _source()
 def released(table: dict[str, Any]) -> Release:
     """A table without noise, read back from its document."""
     document = load_request({"table": table, "privacy": {"definition": "pure", "epsilon": 1000}})
-    form, plan = canonical(document, DOMAIN), PLANNER.plan(document)
+    form, plan = canonical(document, DOMAIN), PLANNER.plan_stored(document)
     rng, blocks = RecordedRandomness("rows"), []
     for step in plan.measurements:
         exact = tuple(SOURCE.table(query) for query in step.needs)  # type: ignore[arg-type]

@@ -16,8 +16,8 @@ DATASET = {
     "dataset": {"name": "d", "population": "p", "public": True},
     "unit": {"relation": "replace"},
     "variables": {
-        "sex": {"categories": ["female", "male"]},
-        "job": {"categories": ["yes", "no"]},
+        "sex": {"categories": ["female", "male"], "missing": "male", "unseen": "male"},
+        "job": {"categories": ["yes", "no"], "missing": "no", "unseen": "no"},
         "income": {"bounds": [0, 200], "step": 1, "missing": "0"},
     },
 }

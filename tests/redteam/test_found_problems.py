@@ -41,7 +41,7 @@ def test_the_policy_spreads_the_budget_over_waves(open_curator: Open) -> None:
     [
         ask(),
         ask(mechanism="discrete_laplace", strategy="interior"),
-        ask(mechanism="discrete_laplace", table={"margins": "all"}),
+        ask(mechanism="discrete_laplace", table={"margins": "all", "universe": "complete"}),
     ],
     ids=["unnamed", "strategy", "margins"],
 )

@@ -31,7 +31,7 @@ def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
     requests = [
         {"table": {"rows": ["a"], "columns": ["b"]}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
         {
-            "table": {"rows": ["a", "b"], "margins": "all"},
+            "table": {"rows": ["a", "b"], "margins": "all", "universe": "complete"},
             "privacy": {"definition": "zero_concentrated", "rho": "0.1"},
         },
         {

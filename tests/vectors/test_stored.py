@@ -16,6 +16,8 @@ from stored_cases import CASES, DATASETS  # noqa: E402
 
 from dalenius.core.budget import Cost  # noqa: E402
 from dalenius.core.randomness import RecordedRandomness  # noqa: E402
+from dalenius.curator import rules  # noqa: E402
+from dalenius.errors import Unsupported  # noqa: E402
 from dalenius.ledger import Ledger  # noqa: E402
 from dalenius.ledger.charge import Units  # noqa: E402
 
@@ -55,9 +57,19 @@ def test_every_case_has_a_record() -> None:
     assert {place for place, _, _ in CASES.values()} == set(DATASETS)
 
 
+# Margins that can lose records are refused anew unless the request says so; what was published of them stays.
+LOSING = tuple(name for name in CASES if name.startswith("margins"))
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_digests_keys_and_releases_are_what_they_were(name: str, tmp_path: Path) -> None:
+def test_digests_keys_and_releases_are_what_they_were(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     request = CASES[name][1]
+    if name in LOSING:
+        with open_case(name, tmp_path) as curator, pytest.raises(Unsupported, match="universe"):
+            curator.plan(request)
+        monkeypatch.setattr(rules, "check_universe", lambda *_: None)
     with open_case(name, tmp_path) as curator:
         curator.register(by="custodian")
         made, was = meaning(curator, request) | answer(curator.release(request)), dict(RECORD[name])

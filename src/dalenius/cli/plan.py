@@ -60,7 +60,8 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     cells = content.get("cells")
     size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
     out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
-    what = "the total in a cell" if document.table.measure == "mean" else "a cell"
+    records = content.get("records")
+    what = "a cell" if records is None else f"a cell of {records:,} records"
     if "std_error" in content:
         out.print(f"Expected error of {what}: standard error {float(str(content['std_error'])):,.2f}")
     if "half_width_95" in content:
@@ -73,6 +74,7 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
             f"{c['strategy']} {c['rmse']:,.2f}, {c['largest_std_error']:,.2f}" for c in compared
         )
         out.print(styled((f"Standard errors (root mean square, largest) by strategy: {errors}", "dim")))
+    out.print(str(content["universe"]))
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     cost = planned.reservation

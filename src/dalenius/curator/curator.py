@@ -154,7 +154,7 @@ class Curator:
         """
         document = self.request(request)
         stage("planning")
-        plan = self.planner.plan(document)
+        plan = self.planner.plan_stored(document)
         form = canonical(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(
@@ -170,6 +170,7 @@ class Curator:
         published = self.ledger.find(charge.key)
         if published is not None:
             return self._read(published)
+        rules.check_universe(document, self.domain)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
@@ -194,11 +195,12 @@ class Curator:
     def quote(self, request: RequestLike, *, analyst: str = "", is_official: bool = False) -> Cost:
         """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
         document = self.request(request)
-        plan, form = self.planner.plan(document), canonical(document, self.domain)
+        plan, form = self.planner.plan_stored(document), canonical(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
-        return self.ledger.quote(
-            self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
-        )
+        charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
+        if self.ledger.find(charge.key) is None:
+            rules.check_universe(document, self.domain)
+        return self.ledger.quote(charge)
 
     def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
         """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""

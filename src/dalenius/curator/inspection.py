@@ -5,12 +5,13 @@ never reaches a public or an analyst's route, and each look is a ledger line. No
 request after such a look is outside every guarantee.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalenius.core import registry
 from dalenius.core.contracts import Source
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import IntArray
@@ -34,9 +35,9 @@ from dalenius.measurements._at_the_data import (
 )
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.local_laplace import LocalLaplace
-from dalenius.methods.dominance import judged
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.coding import DROPPED_NUMBER
+from dalenius.spec.method import JudgingMethod
 from dalenius.spec.request import RequestDocument
 
 __all__ = ["Inspection", "Confidential", "inspect_plan", "rows_of", "dominated"]
@@ -76,14 +77,17 @@ class Inspection:
         return Confidential(f"What {plan.definition} would do to {self._domain.name}", report)
 
     def dominance(self, request: RequestDocument, *, by: str) -> Confidential:
-        """Which cells of a request with `measure = "dominance"` a few contributors dominate, exactly."""
-        if request.table.measure != "dominance":
+        """Which cells a few contributors dominate, exactly, by the rule of a method that judges cells."""
+        method = registry.get("methods", request.method)
+        if not isinstance(method, JudgingMethod):
+            judging = [n for n, m in registry.every("methods").items() if isinstance(m, JudgingMethod)]
             raise Unsupported(
-                'Ask with measure = "dominance", of = "variable", and the rows and columns to judge.'
+                f'Ask with measure = "{" or ".join(judging)}", of = "variable", and the rows and columns to judge.'
             )
         form, query = self._asked(request)
-        self._note({"request": form.content, "what": "dominance"}, by)
-        verdicts = dominated(self.holding.source, query, str(request.table.of), request.privacy.options)
+        self._note({"request": form.content, "what": method.name}, by)
+        names, statistic = method.judged(query, str(request.table.of), request.privacy.options)
+        verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 
     def compare(self, request: RequestDocument, release: Release, *, by: str) -> Confidential:
@@ -104,9 +108,8 @@ class Inspection:
         self.holding.ledger.note("inspection", {"population": self._domain.population, **payload}, by=by)
 
 
-def dominated(source: Source, query: TableQuery, of: str, options: Mapping[str, object]) -> dict[str, object]:
+def dominated(source: Source, names: Sequence[str], statistic: Any) -> dict[str, object]:
     """Which cells are dominated, exactly; for the custodian's eyes."""
-    names, statistic = judged(query, of, options)
     verdicts = [
         statistic.is_dominated(source.values(part).open_below_the_gate()) for part in statistic.queries
     ]

@@ -23,9 +23,11 @@ from dalenius.spec.method import Method
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.question import Question
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.universe import universe_of
 
 HINTS = {
     "margins": " Margins are planned for counts; ask for totals, means and medians table by table.",
+    "universe": " No record can be lost from these tables.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }
 
@@ -39,6 +41,12 @@ class Planner:
 
     def plan(self, request: RequestDocument) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
+        plan = self.plan_stored(request)
+        rules.check_universe(request, self.domain)
+        return plan
+
+    def plan_stored(self, request: RequestDocument) -> TablePlan:
+        """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         rules.check_weight(request)
         method = self._method(request)
         question = self._question(request)
@@ -51,9 +59,23 @@ class Planner:
                 "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
                 " or another mechanism take less."
             ) from None
+        if universe_of(request, self.domain).unshown:
+            _ = question.universe
         _check_read(question)
         rules.check(plan, request, canonical(request, self.domain).space, self.policy)
-        return rules.shaped(plan, self.policy.table)
+        return self._said(rules.shaped(plan, self.policy.table), request)
+
+    def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
+        """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some out."""
+        universe = universe_of(request, self.domain)
+        labels = {name: self.domain.variable(name).label for name in universe.needs}
+        sentence = universe.sentence(labels)
+        is_said = universe.unshown and request.table.universe is not None
+        return replace(
+            plan,
+            preview={**plan.preview, "universe": sentence},
+            warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
+        )
 
     def _method(self, request: RequestDocument) -> Method:
         """The method that a request names, whose keys it may write."""

@@ -18,8 +18,9 @@ from math import inf, isfinite
 
 import numpy as np
 
+from dalenius.core import registry
 from dalenius.core.contracts import Measurement
-from dalenius.core.domain import CellSpace
+from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -28,13 +29,13 @@ from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance
 from dalenius.postprocess._shown_counts import largest_error, shown_from
+from dalenius.spec.method import counts_records
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.universe import COMPLETE, universe_of
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
-
-COUNTS = ("count", "weighted count")
 
 
 def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: PolicyDocument) -> None:
@@ -59,13 +60,28 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
 def check_weight(request: RequestDocument) -> None:
     """A weight is for counts; with any other measure it would be left aside."""
     table = request.table
-    if table.weight is not None and table.measure != "count":
+    if table.weight is not None and not counts_records(table.measure):
+        counts = " or ".join(repr(name) for name in registry.names("methods") if counts_records(name))
         raise Unsupported(
-            f"A weight is used with measure = 'count' only; a weighted {table.measure} is not served. Leave 'weight' out"
+            f"A weight is used with measure = {counts} only; a weighted {table.measure} is not served. Leave 'weight' out"
             f" for the {table.measure} of the records themselves, or declare a variable that holds {table.of!r} times"
             f" {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
             weight=table.weight,
+        )
+
+
+def check_universe(request: RequestDocument, domain: Domain) -> None:
+    """Margins of one cross leave out the records that lack a value on any axis; a request must say that it wants that."""
+    lost = universe_of(request, domain).unshown
+    if lost and request.table.universe is None:
+        names = ", ".join(repr(name) for name in lost)
+        raise Unsupported(
+            f"Records without a declared value of {names} would be left out of every margin, also of those that do not show"
+            f' it. Write universe = "{COMPLETE}" in [table] to count complete records only, ask for the tables one by one,'
+            " or declare a category for missing and unseen values.",
+            key="universe",
+            variables=list(lost),
         )
 
 
@@ -137,7 +153,7 @@ def _mechanism(measurement: Measurement, plan: TablePlan) -> str:
 
 def _check_counts(rules: TableRules, request: RequestDocument) -> None:
     table = request.table
-    if table.measure == "count" and table.weight is None:
+    if counts_records(table.measure) and table.weight is None:
         return
     for name in ON_COUNTS:
         if getattr(rules, name) not in (None, False):
@@ -204,7 +220,7 @@ def apply(rules: TableRules, release: Release) -> Release:
     tables is withheld as a whole if one of them is sparse: the others would show its sums. The document holds no value that a
     rule hides: a single block is published as it is shown, several blocks are left out.
     """
-    if not release.tables or any(table.measure not in COUNTS for table in release.tables):
+    if not release.tables or not all(counts_records(table.measure) for table in release.tables):
         return release
     if rules.sparse is not None:
         mean = min(float(np.mean(table.values)) for table in release.tables)

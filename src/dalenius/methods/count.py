@@ -35,6 +35,7 @@ class CountMethod:
     name: ClassVar[str] = "count"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
+    counts_records: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)

@@ -75,6 +75,7 @@ class DominanceMethod:
     name: ClassVar[str] = "dominance"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
@@ -97,6 +98,8 @@ class DominanceMethod:
             "privacy": {"definition": "pure", "epsilon": 1},
         },
     )
+
+    judged = staticmethod(judged)
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

@@ -46,6 +46,7 @@ class MeanMethod:
     name: ClassVar[str] = "mean"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)

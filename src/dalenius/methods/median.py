@@ -30,6 +30,7 @@ class MedianMethod:
     name: ClassVar[str] = "median"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)

@@ -31,6 +31,7 @@ class QuantileMethod:
     name: ClassVar[str] = "quantile"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)

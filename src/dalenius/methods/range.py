@@ -24,6 +24,7 @@ class RangeMethod:
     name: ClassVar[str] = "range"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)

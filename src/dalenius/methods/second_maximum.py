@@ -24,6 +24,7 @@ class SecondMaximumMethod:
     name: ClassVar[str] = "second_maximum"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)

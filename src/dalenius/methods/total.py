@@ -34,6 +34,7 @@ class TotalMethod:
     name: ClassVar[str] = "total"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.WITHIN_THE_DATA)

@@ -48,6 +48,7 @@ rows = ["branch"]
 columns = ["gender"]
 wafers = ["race"]
 margins = "all"
+universe = "complete"
 
 [privacy]
 definition = "zero_concentrated"

@@ -13,6 +13,7 @@ from dalenius.server import downloads
 from dalenius.server.operations import Desk, Served
 from dalenius.server.views import ReleaseView
 from dalenius.spec.load import load_request
+from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 
 # Nobody's account can have this name; a policy with quotas may give it one of its own: [analysts."(list)"].
@@ -41,7 +42,7 @@ class Lists:
             if document is None:
                 return None
             try:
-                key = self._desk.quote(served, document, "").charge.key
+                key = self._desk.quote(served, document, "", is_stored=True).charge.key
             except NotRegistered:
                 return None
             with self._lock:
@@ -66,7 +67,11 @@ class Lists:
 
     def find(self, served: Served, request: RequestDocument) -> Release | None:
         """The table and its margins from the list; a refusal that says what to change where only the records differ."""
-        if served.entry.list is None or request.table.measure != "count" or request.table.weight is not None:
+        if (
+            served.entry.list is None
+            or not counts_records(request.method)
+            or request.table.weight is not None
+        ):
             return None
         view = self.view(served)
         if view is None:

@@ -153,10 +153,18 @@ class Desk:
 
     # -- requests ----------------------------------------------------------------------------------------------
 
-    def quote(self, served: Served, document: RequestDocument, analyst: str, approved_by: str = "") -> Quote:
-        """Price a request: documents only, no data."""
+    def quote(
+        self,
+        served: Served,
+        document: RequestDocument,
+        analyst: str,
+        approved_by: str = "",
+        *,
+        is_stored: bool = False,
+    ) -> Quote:
+        """Price a request: documents only, no data. `is_stored` looks up what may have been asked before a rule was made."""
         curator = served.curator
-        plan = curator.plan(document)
+        plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
         form = canonical(document, curator.domain)
         with self.outages():
             registration = self.ledger.registration(curator.domain.name, curator.domain.version)

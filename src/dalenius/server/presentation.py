@@ -22,6 +22,7 @@ from dalenius.server.views import (
     SavedTable,
     VariableView,
 )
+from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 
 
@@ -146,8 +147,8 @@ def _number(value: object) -> float | None:
 def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:
     """Whether two releases count the same rows and share a variable."""
     return (
-        (earlier.dataset, earlier.version, earlier.measure) == (later.dataset, later.version, "count")
-        and later.measure == "count"
+        (earlier.dataset, earlier.version, earlier.measure) == (later.dataset, later.version, later.measure)
+        and counts_records(later.measure)
         and bool(set(earlier.variables) & set(later.variables))
         and earlier.request.get("where") == later.request.get("where")
     )

@@ -20,7 +20,7 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.errors import UnknownName
-from dalenius.spec.document import Document
+from dalenius.spec.document import DEFAULT_MEASURE, Document
 from dalenius.spec.request import RequestDocument
 
 FORMAT = "dalenius-request/1"
@@ -89,6 +89,8 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "strategy": request.privacy.strategy,
         "options": _plain(request.privacy.model_dump(mode="json")["options"]),
     }
+    if request.table.universe is not None:
+        content["universe"] = request.table.universe
     meaning = _meaning(request)
     if meaning > 1:
         # A corrected question is a new question: what was stored under its old meaning is never served for it.
@@ -104,7 +106,7 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
 
 def method_of(content: Mapping[str, Any]) -> str:
     """Name of the method that a canonical request asks for."""
-    return str(content.get("options", {}).get("statistic") or content.get("measure", "count"))
+    return str(content.get("options", {}).get("statistic") or content.get("measure", DEFAULT_MEASURE))
 
 
 def _meaning(request: RequestDocument) -> int:

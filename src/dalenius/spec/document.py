@@ -21,6 +21,9 @@ from dalenius.core.rationals import plain, rational
 from dalenius.errors import DaleniusError, DocumentError, ParameterError
 from dalenius.spec.coding import canonical_text
 
+# What a request asks for that names no measure.
+DEFAULT_MEASURE = "count"
+
 
 def exact(value: object) -> Fraction:
     """The rational that a document's number or decimal text stands for."""

@@ -6,10 +6,12 @@ shown, its examples, and the version of its meaning. It never meets data.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
 
@@ -32,13 +34,16 @@ class Words:
 class Method(Protocol):
     """One question that can be asked.
 
-    `scopes` says under which promises it has a route; `has_error` whether its numbers carry a published error;
+    `takes_of` says whether it is of a numeric variable; `counts_records` whether a cell is a number of records, which may be
+    weighted, and on which a policy's rules about counts are kept; `scopes` under which promises it has a route;
+    `has_error` whether its numbers carry a published error;
     `is_offered` whether a form may offer it with no key of its own filled in.
     """
 
     name: ClassVar[str]
     meaning: ClassVar[int]
     takes_of: ClassVar[bool]
+    counts_records: ClassVar[bool]
     has_error: ClassVar[bool]
     is_offered: ClassVar[bool]
     scopes: ClassVar[tuple[Scope, ...]]
@@ -53,3 +58,19 @@ class Method(Protocol):
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The measure and options under which a request is kept: `(name, parameters)` but for older spellings."""
+
+
+@runtime_checkable
+class JudgingMethod(Protocol):
+    """A method that judges every cell by a rule; the custodian's own eyes may see its exact verdicts."""
+
+    name: ClassVar[str]
+
+    @staticmethod
+    def judged(query: TableQuery, of: str, options: Mapping[str, object]) -> tuple[list[str], Any]:
+        """The cells, and the statistic whose `queries` fetch their values and whose `is_dominated` judges them."""
+
+
+def counts_records(measure: str) -> bool:
+    """Whether a table of this measure shows numbers of records, one by one."""
+    return measure in registry.names("methods") and registry.get("methods", measure).counts_records is True

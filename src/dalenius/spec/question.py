@@ -85,6 +85,12 @@ class Question:
         return margins
 
     @property
+    def universe(self) -> str | None:
+        """Which records a list of margins counts, if the request says so."""
+        universe: str | None = self._take("universe", self._request.table.universe)
+        return universe
+
+    @property
     def weights(self) -> list[float]:
         """Importance of each listed margin."""
         weights: list[float] = self._take("weights", [float(w) for w in self._request.table.weights])
@@ -135,6 +141,7 @@ class Question:
             "weight": table.weight is not None,
             "margins": table.margins != "none",
             "weights": bool(table.weights),
+            "universe": table.universe is not None,
             "objective": table.objective != "sum",
             "mechanism": privacy.mechanism is not None,
             "strategy": privacy.strategy is not None,

@@ -12,7 +12,7 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
-from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, unknown_key
+from dalenius.spec.document import DEFAULT_MEASURE, Category, Document, Exact, Name, Part, Text, unknown_key
 
 AxisItem = Name | AxisPart
 Condition = Category | tuple[Category, ...] | ConditionPart
@@ -28,12 +28,16 @@ class TablePart(Part):
     columns: tuple[AxisItem, ...] = ()
     wafers: tuple[AxisItem, ...] = ()
     where: dict[Name, Condition] = Field(default_factory=dict)
-    measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = "count"
+    measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = DEFAULT_MEASURE
     of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
     weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
     objective: Literal["sum", "maximum"] = "sum"
+    universe: Literal["complete"] | None = Field(
+        default=None,
+        description="Say that every margin counts only the records with a declared value on all axes, shown or not.",
+    )
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -103,7 +107,7 @@ class RequestDocument(Document):
         if not isinstance(value, Mapping) or not isinstance(value.get("table"), Mapping):
             return value
         table, privacy = dict(value["table"]), value.get("privacy")
-        name = table.get("measure", "count")
+        name = table.get("measure", DEFAULT_MEASURE)
         if name not in registry.names("methods") or not isinstance(privacy, Mapping):
             return value
         method = registry.get("methods", name)
@@ -123,7 +127,7 @@ class RequestDocument(Document):
                 )
         method.Parameters.model_validate(own)
         measure, kept = method.written(own | dict(options))
-        if measure != "count" or "measure" in table:
+        if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
         rest = {key: part for key, part in privacy.items() if key != "options"}
         return {**value, "table": table, "privacy": rest | ({"options": kept} if kept else {})}

@@ -12,6 +12,7 @@ rows = ["town"]
 columns = ["sex"]
 wafers = ["age"]
 margins = "all"
+universe = "complete"
 [privacy]
 definition = "zero_concentrated"
 rho = 0.5

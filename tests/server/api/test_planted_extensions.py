@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.architecture.plants import METHOD, STATISTIC, STRATEGY
 from tests.server.api.conftest import Site, document, make_users, write_site
 
 from dalenius.core.estimate import plain_values
@@ -15,15 +18,55 @@ from dalenius.server.inference import questions
 from dalenius.testing.planting import planted
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@contextmanager
+def opened(folder: Path) -> Iterator[Site]:
     """A site with pages."""
-    place = write_site(tmp_path_factory.mktemp("site"))
+    place = write_site(folder)
     app = create_app(ServerConfig.load(place).model_copy(update={"pages": True}))
     services = app.state.services
     services.desk.register_all(by="test")
     with TestClient(app, raise_server_exceptions=False) as client:
         yield Site(place, services, client, make_users(services.store))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site that the tests share."""
+    with opened(tmp_path_factory.mktemp("site")) as made:
+        yield made
+
+
+def test_a_new_statistic_is_offered_previewed_and_released(tmp_path: Path) -> None:
+    asked = document("40", ["sex"], measure="energy", of="income")
+    with (
+        planted("statistics", "energy", STATISTIC),
+        planted("methods", "energy", METHOD),
+        opened(tmp_path / "site") as own,
+    ):
+        page = own.call(
+            "ana", "GET", "/d/towns/table", params={"rows": "sex", "measure": "energy:income"}
+        ).text
+        assert '<option value="energy:income" selected>Energy of Income</option>' in page
+        planned = own.call("ana", "POST", "/api/v1/datasets/towns/plan", json=asked)
+        assert planned.status_code == 200, planned.text
+        made = own.release("ana", asked)
+        assert made.json()["tables"][0]["measure"] == "energy"
+        shown = own.call("", "GET", f"/r/{made.headers['content-location'].rpartition('/')[2]}").text
+        assert "Energy of Income" in shown
+
+
+def test_a_new_strategy_measures_margins(site: Site) -> None:
+    asked = document("0.41", ["town", "sex"], margins="all")
+    asked["privacy"]["strategy"] = "last"
+    refused = site.release("ana", asked)
+    assert refused.status_code == 400
+    with planted("methods.margins.strategies", "last", STRATEGY):
+        made = site.release("ana", asked)
+        assert made.json()["provenance"]["strategy"] == "last"
+        assert (
+            site.call("", "GET", f"/r/{made.headers['content-location'].rpartition('/')[2]}").status_code
+            == 200
+        )
 
 
 FORMAT = """

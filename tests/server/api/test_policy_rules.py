@@ -12,7 +12,7 @@ THRESHOLD = POLICY + "[table]\nthreshold = 5\n"
 ROUTES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plain": ({"rows": ["town"]}, {}),
     "strategy": ({"rows": ["town"], "columns": ["sex"]}, {"strategy": "interior"}),
-    "margins": ({"rows": ["town"], "columns": ["sex"], "margins": "all"}, {}),
+    "margins": ({"rows": ["town"], "columns": ["sex"], "margins": "all", "universe": "complete"}, {}),
     "total": ({"rows": ["town"], "measure": "total", "of": "income"}, {}),
     "mean": ({"rows": ["town"], "measure": "mean", "of": "income"}, {}),
     "median": ({"rows": ["town"], "measure": "median", "of": "income"}, {}),

@@ -12,7 +12,10 @@ ASKED = [document(epsilon) for epsilon in ("0.01", "0.5", "3", "40")] + [
         "table": {"rows": ["town"], "columns": ["work"]},
         "privacy": {"definition": "zero_concentrated", "rho": "0.4"},
     },
-    {"table": {"rows": ["sex"], "margins": "all"}, "privacy": {"definition": "pure", "epsilon": "1"}},
+    {
+        "table": {"rows": ["sex"], "margins": "all", "universe": "complete"},
+        "privacy": {"definition": "pure", "epsilon": "1"},
+    },
 ]
 
 

@@ -8,6 +8,7 @@ An address is read leniently: what is unknown is left out and named in `problems
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
     AMOUNTS,
@@ -19,6 +20,7 @@ from dalenius.server.pages.state import (
     suggested_cuts,
 )
 from dalenius.server.views import DatasetView, VariableView
+from dalenius.spec.document import DEFAULT_MEASURE
 
 _MOST_FIELDS = 5000
 
@@ -52,10 +54,12 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             pairs += [
                 (f"where.{name}", str(label)) for label in ([given] if isinstance(given, str) else given)
             ]
-    if table.get("of"):
-        pairs.append(("measure", f"{table['measure']}:{table['of']}"))
+    if table.get("measure"):
+        pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
+    if table.get("universe"):
+        pairs.append(("universe", "complete"))
     privacy = request.get("privacy", {})
     pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
     pairs.append(("title", str(request.get("title", ""))))
@@ -86,6 +90,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         measure=measure,
         of=of,
         margins=reader.one("margins") == "all",
+        is_complete=reader.one("universe") == "complete",
         definition=definition,
         amounts=amounts,
         title=reader.one("title")[:300],
@@ -176,6 +181,8 @@ class _Reader:
     def measure(self) -> tuple[str, str]:
         """What is shown in a cell."""
         measure, _, of = self.one("measure").partition(":")
-        if measure in self._dataset.measures and self._dataset.variable(of) is not None:
-            return measure, of
-        return "count", ""
+        if measure not in self._dataset.measures:
+            return DEFAULT_MEASURE, ""
+        if not registry.get("methods", measure).takes_of:
+            return measure, ""
+        return (measure, of) if self._dataset.variable(of) is not None else (DEFAULT_MEASURE, "")

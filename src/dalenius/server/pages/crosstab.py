@@ -18,6 +18,7 @@ from dalenius.core.release import Release, Table
 from dalenius.errors import RequestError
 from dalenius.linear.tabulation import ADDITIVE
 from dalenius.server.pages.cells import Cell, half_widths, reliability, share_of
+from dalenius.spec.method import counts_records
 
 SHOWS = ("value", "row", "column", "total")
 Margins = Callable[[list[str]], Release | None]
@@ -206,7 +207,7 @@ class _Builder:
         value, variance, half, is_structural = part.at(wafer | row | column)
         if is_structural:
             return Cell(value=None, is_total=is_total, is_structural=True)
-        mark = reliability(value, sqrt(variance)) if self.table.measure == "count" else ""
+        mark = reliability(value, sqrt(variance)) if counts_records(self.table.measure) else ""
         if self.show == "value":
             return Cell(value=value, half=None if isnan(half) else half, mark=mark, is_total=is_total)
         whole = self._whole(wafer, row, column)

@@ -45,6 +45,8 @@ def request_of(
         table |= {"measure": described["measure"], "of": described["of"]}
     if described.get("margins"):
         table["margins"] = "all"
+    if described.get("universe"):
+        table["universe"] = described["universe"]
     privacy = dict(described.get("privacy", {}))
     for key in ("mechanism", "strategy"):
         if described.get(key):

@@ -10,6 +10,7 @@ from typing import Any
 
 from dalenius.core.rationals import plain
 from dalenius.server.views import DatasetView, VariableView
+from dalenius.spec.document import DEFAULT_MEASURE
 
 PLACES = ("rows", "columns", "wafers")
 AMOUNTS = ("epsilon", "delta", "rho")
@@ -53,9 +54,10 @@ class TableState:
     wafers: tuple[AxisChoice, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    measure: str = "count"
+    measure: str = DEFAULT_MEASURE
     of: str = ""
     margins: bool = False
+    is_complete: bool = False
     definition: str = ""
     amounts: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
@@ -152,10 +154,12 @@ class TableState:
             pairs += [(f"where.{name}", label) for label in labels]
         for name, (low, high) in self.ranges.items():
             pairs += [(f"{end}.{name}", text) for end, text in (("from", low), ("to", high)) if text]
-        if self.measure != "count":
+        if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
         if self.margins:
             pairs.append(("margins", "all"))
+        if self.margins and self.is_complete:
+            pairs.append(("universe", "complete"))
         if self.definition:
             pairs.append(("definition", self.definition))
         pairs += [(name, self.amounts[name]) for name in AMOUNTS if self.amounts.get(name)]
@@ -177,10 +181,12 @@ class TableState:
                 where[name] = ends
         if where:
             table["where"] = where
-        if self.measure != "count":
-            table |= {"measure": self.measure, "of": self.of}
+        if self.measure != DEFAULT_MEASURE:
+            table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
         if self.margins:
             table["margins"] = "all"
+        if self.margins and self.is_complete:
+            table["universe"] = "complete"
         amounts = {name: self.amounts[name] for name in AMOUNTS if self.amounts.get(name)}
         request: dict[str, Any] = {
             "dataset": dataset,

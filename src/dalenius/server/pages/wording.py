@@ -13,6 +13,7 @@ from dalenius.server import messages
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.views import DatasetView, Preview, ReleaseView
+from dalenius.spec.document import DEFAULT_MEASURE
 
 _CROSS = " × "
 
@@ -44,6 +45,7 @@ class Wording:
             "release_title": self.release_title,
             "dataset_title": self.dataset_title,
             "measure_name": self.measure,
+            "takes_of": lambda name: registry.get("methods", name).takes_of,
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
@@ -167,7 +169,9 @@ class Wording:
         table = request.get("table", {})
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
-        return self.title(self._dataset(dataset), str(table.get("measure", "count")), table.get("of"), names)
+        return self.title(
+            self._dataset(dataset), str(table.get("measure", DEFAULT_MEASURE)), table.get("of"), names
+        )
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
         """The title of a table being built."""

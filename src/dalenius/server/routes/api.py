@@ -34,7 +34,7 @@ JobName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 Format = Annotated[str | None, Query(max_length=20, description="json, csv, html, …; otherwise by Accept")]
 View = Annotated[Literal["measured", "anchored"], Query()]
 EXAMPLE = {
-    "table": {"rows": ["grade"], "columns": ["branch"], "measure": "count"},
+    "table": {"rows": ["grade"], "columns": ["branch"]},
     "privacy": {"definition": "pure", "epsilon": "0.5"},
 }
 

@@ -1,0 +1,87 @@
+"""Whose records a table counts, from the request and the declarations alone.
+
+A record without a declared value on an axis is in no cell. A list of margins is measured inside one full cross, so that its
+tables agree: each of them leaves out the records that lack a value on any axis, shown or not. That must be asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dalenius.core.domain import DROP, Axis, Domain
+from dalenius.core.query import Filter
+from dalenius.spec.request import RequestDocument
+
+COMPLETE = "complete"
+
+_SENTENCES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "every": "Covers every record.",
+        "conditions": "Covers every record that meets the conditions.",
+        "needs": "Covers the records with a declared value of {names}; records without one are left out.",
+        "complete": "Every table covers only the records with a declared value of {names}, whether it shows them or not.",
+        "and": " and ",
+    },
+    "de": {
+        "every": "Umfasst alle Datensätze.",
+        "conditions": "Umfasst alle Datensätze, die die Bedingungen erfüllen.",
+        "needs": "Umfasst die Datensätze mit einem deklarierten Wert von {names}; andere sind nicht enthalten.",
+        "complete": "Jede Tabelle umfasst nur die Datensätze mit einem deklarierten Wert von {names}, gezeigt oder nicht.",
+        "and": " und ",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Universe:
+    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show."""
+
+    needs: tuple[str, ...] = ()
+    unshown: tuple[str, ...] = ()
+    has_conditions: bool = False
+
+    def sentence(self, labels: Mapping[str, str] | None = None, language: str = "en") -> str:
+        """One sentence for readers; `labels` are names of variables for them."""
+        words = _SENTENCES[language if language in _SENTENCES else "en"]
+        if not self.needs:
+            return words["conditions" if self.has_conditions else "every"]
+        names = [str((labels or {}).get(name) or name) for name in self.needs]
+        listed = ", ".join(names[:-1]) + (words["and"] if len(names) > 1 else "") + names[-1]
+        return words["complete" if self.unshown else "needs"].format(names=listed)
+
+
+def universe_of(request: RequestDocument, domain: Domain) -> Universe:
+    """Of a request against a domain."""
+    axes, filters = request.axes(domain), request.filters(domain)
+    losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
+    needs = [axis.variable for axis in losing]
+    for name in (request.table.of, request.table.weight):
+        if name is not None and name not in needs:
+            bounds = domain.variable(name).bounds
+            needs += [name] if DROP in (bounds.missing, bounds.outside) else []
+    margins = request.margins(domain)
+    unshown = [axis.variable for axis in losing if margins is not None and _is_left_out(axis, margins)]
+    return Universe(needs=tuple(needs), unshown=tuple(unshown), has_conditions=bool(filters))
+
+
+def _is_left_out(axis: Axis, margins: Sequence[tuple[str, ...]]) -> bool:
+    """Whether some margin shows the axis at no level."""
+    own = (axis.name, axis.variable)
+    return any(
+        not any(name in own or name.startswith(f"{axis.variable}.") for name in margin) for margin in margins
+    )
+
+
+def _keeps_every_row(axis: Axis, filters: Sequence[Filter], domain: Domain) -> bool:
+    """Whether no record that meets the conditions can fall outside an axis."""
+    if domain.variable(axis.variable).keeps_every_row(axis):
+        return True
+    for condition in filters:
+        if condition.variable != axis.variable:
+            continue
+        if axis.cuts:
+            low, high = condition.low, condition.high
+            if low is not None and high is not None and axis.cuts[0] <= low and high < axis.cuts[-1]:
+                return True
+        elif all(axis.codes[code] >= 0 for code in condition.codes):
+            return True
+    return False

@@ -1,0 +1,117 @@
+"""A statistic with its request route, and a strategy for margins, as somebody would add them: for tests that plant them."""
+
+STATISTIC = '''
+    """Sum of squares of a numeric variable in each cell."""
+
+    from dataclasses import dataclass
+
+    from dalenius.core.query import Aggregate, TableQuery
+    from dalenius.core.sensitivity import Sensitivity
+
+    __all__ = ["Energy"]
+
+
+    @dataclass(frozen=True)
+    class Energy:
+        """A row moves one cell by the square of the largest absolute value."""
+
+        space: object
+        where: tuple
+        name: str
+        largest: int
+
+        @property
+        def query(self):
+            return TableQuery(
+                space=self.space, where=self.where, aggregate=Aggregate.SUM_OF_SQUARES, value=self.name
+            )
+
+        def sensitivity(self, neighbours):
+            moved = neighbours.max_rows * self.largest**2
+            return Sensitivity.of_patterns(((moved, moved),) if neighbours.is_replace else ((moved,),))
+'''
+
+METHOD = '''
+    """Sum of squares of a numeric variable in each cell."""
+
+    from dalenius.core.neighbours import Scope
+    from dalenius.measurements.noisy import Noisy
+    from dalenius.methods._priced import additive_preview, priced, shown_as
+    from dalenius.spec.document import Part
+    from dalenius.spec.method import Words
+    from dalenius.statistics.energy import Energy
+
+    __all__ = ["EnergyMethod"]
+
+
+    class EnergyParameters(Part):
+        """It has no keys."""
+
+        section = "[table] of an energy"
+
+
+    class EnergyMethod:
+        """Noisy sums of squares."""
+
+        name = "energy"
+        meaning = 1
+        takes_of = True
+        counts_records = False
+        has_error = True
+        is_offered = True
+        scopes = (Scope.EVERYWHERE,)
+        Parameters = EnergyParameters
+        words = {
+            "en": Words(title="Energy of {of}", preview="Off by ± {error}.", caption="± is the error."),
+            "de": Words(title="Energie von {of}", preview="Weicht um ± {error} ab.", caption="± ist der Fehler."),
+        }
+        examples = (
+            {
+                "table": {"rows": ["sex"], "measure": "energy", "of": "income"},
+                "privacy": {"definition": "pure", "epsilon": 1},
+            },
+        )
+
+        @staticmethod
+        def plan(question):
+            bounds = question.bounds
+            statistic = Energy(
+                question.space, question.where, question.of, max(abs(bounds.low), abs(bounds.high))
+            )
+            mechanism = question.choose(statistic.sensitivity(question.neighbours))
+            measurement = Noisy("energy", statistic, mechanism, bounds.step**2)
+            return priced(
+                question,
+                (measurement,),
+                shown_as("energy"),
+                mechanism=mechanism.name,
+                strategy="table",
+                preview=additive_preview(question, measurement.law),
+            )
+
+        @staticmethod
+        def written(parameters):
+            return "energy", dict(parameters)
+'''
+
+STRATEGY = '''
+    """Every margin by itself, the last with as much as the others together."""
+
+    from dalenius.methods.margins.measured import measured
+    from dalenius.methods.margins.setting import without_total
+
+    __all__ = ["LastStrategy"]
+
+
+    class LastStrategy:
+        """Half of the budget for the last margin."""
+
+        name = "last"
+        plainness = 9
+
+        @staticmethod
+        def option(setting, purse):
+            *others, last = without_total(setting).margins
+            shares = {margin: 0.5 / len(others) for margin in others} | {last: 0.5}
+            return measured(setting, purse, "last", shares)
+'''

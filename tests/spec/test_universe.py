@@ -1,0 +1,112 @@
+"""Whose records a table counts: said in one sentence, from documents alone; margins that lose records must be asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator import rules
+from dalenius.curator.curator import Curator
+from dalenius.errors import Unsupported
+from dalenius.spec.canonical import canonical
+from dalenius.spec.load import load_dataset, load_request
+from dalenius.spec.universe import universe_of
+from dalenius.testing.asking import plan_of
+
+DATASET: dict[str, Any] = {
+    "dataset": {"name": "d", "population": "p", "public": True},
+    "variables": {
+        "sex": {"categories": ["f", "m"], "missing": "f", "unseen": "f", "label": "Sex"},
+        "school": {"categories": ["low", "high"], "label": "Education"},
+        "age": {"bounds": [0, 99], "step": 1, "missing": 0},
+        "pay": {"bounds": [0, 50], "step": 1, "missing": "drop"},
+    },
+}
+ROWS = {
+    "sex": ["f", "m"] * 20,
+    "school": ["low", None, "high", ""] * 10,
+    "age": [30] * 40,
+    "pay": [5, None, 7, 9] * 10,
+}
+DOMAIN = load_dataset(DATASET).domain()
+PURE = {"definition": "pure", "epsilon": 40}
+MARGINS = {"rows": ["sex"], "columns": ["school"], "margins": "all"}
+
+
+def sentence(language: str = "en", **table: Any) -> str:
+    request = load_request({"table": table, "privacy": PURE})
+    return universe_of(request, DOMAIN).sentence({"school": "Education"}, language)
+
+
+def test_a_table_says_whose_records_it_counts() -> None:
+    assert sentence(rows=["sex"]) == "Covers every record."
+    assert sentence(rows=["sex"], where={"age": {"at_least": 9}}).endswith("meets the conditions.")
+    assert "value of Education;" in sentence(rows=["sex"], columns=["school"])
+    assert "value of Education and pay;" in sentence(rows=["school"], measure="mean", of="pay")
+    assert "whether it shows them or not" in sentence(**MARGINS)
+    assert "gezeigt oder nicht" in sentence("de", **MARGINS)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        MARGINS,
+        {**MARGINS, "margins": [["sex"]]},
+        {**MARGINS, "margins": [["sex", "school"], []]},
+        {"rows": ["sex"], "columns": [{"variable": "age", "cuts": [10, 60]}], "margins": [["sex"]]},
+        {"rows": ["sex", {"variable": "school", "categories": ["low"]}], "margins": [["sex"]]},
+    ],
+)
+def test_margins_that_could_lose_records_are_refused_unless_the_request_says_so(
+    table: dict[str, Any],
+) -> None:
+    with pytest.raises(Unsupported, match='universe = "complete"'):
+        plan_of(DOMAIN, {"table": table, "privacy": PURE})
+    assert plan_of(DOMAIN, {"table": {**table, "universe": "complete"}, "privacy": PURE}).measurements
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"rows": ["sex"], "margins": "all"},
+        {**MARGINS, "margins": [["sex", "school"], ["school"]]},
+        {**MARGINS, "where": {"school": ["low", "high"]}},
+        {"rows": ["sex"], "columns": ["school"]},
+    ],
+)
+def test_margins_that_lose_nothing_need_no_word_and_take_none(table: dict[str, Any]) -> None:
+    assert plan_of(DOMAIN, {"table": table, "privacy": PURE}).measurements
+    with pytest.raises(Unsupported, match="universe"):
+        plan_of(DOMAIN, {"table": {**table, "universe": "complete"}, "privacy": PURE})
+
+
+def test_the_key_enters_the_canonical_form_only_where_it_is_written() -> None:
+    plain = load_request({"table": MARGINS, "privacy": PURE})
+    said = load_request({"table": {**MARGINS, "universe": "complete"}, "privacy": PURE})
+    assert "universe" not in canonical(plain, DOMAIN).content
+    assert canonical(plain, DOMAIN).digest != canonical(said, DOMAIN).digest
+
+
+def test_margins_stored_before_are_answered_for_their_request_and_charged_for_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"table": MARGINS, "privacy": {"definition": "pure", "epsilon": 1}}
+    said = {**request, "table": {**MARGINS, "universe": "complete"}}
+    policy = {"budget": {"rho": 90, "delta": "0.01"}}
+    with Curator.open(
+        DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=RecordedRandomness(1), policy=policy
+    ) as curator:
+        curator.register()
+        with monkeypatch.context() as older:
+            older.setattr(rules, "check_universe", lambda *_: None)
+            stored = curator.release(request)
+        with pytest.raises(Unsupported, match="universe"):
+            curator.plan(request)
+        assert curator.release(request).provenance.ledger_entry == stored.provenance.ledger_entry
+        assert curator.quote(request).rho == 0
+        anew = curator.release(said)
+        assert anew.provenance.ledger_entry != stored.provenance.ledger_entry
+        assert len([entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]) == 2
+        assert any("whether it shows them or not" in note for note in anew.provenance.warnings)
+        assert "Education" in curator.plan(said).preview["universe"]
