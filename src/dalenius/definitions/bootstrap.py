@@ -1,9 +1,8 @@
 """Bootstrap differential privacy: the promise is kept between data sets made of the rows at hand.
 
 Guarantee
-    For the data set D and any neighbours D1, D2 whose rows all occur in D (or in a declared larger list), one of them of the
-    size of D, with the mechanism fixed at D: P(M(D1) in S) <= exp(epsilon) P(M(D2) in S). Nothing is promised between much
-    smaller data sets: an order statistic of one record and of none can be as far apart as the declared bounds.
+    For the data set D and any neighbours D1, D2 whose rows all occur in D (or in a declared larger list), with the
+    mechanism fixed at D: P(M(D1) in S) <= exp(epsilon) P(M(D2) in S).
 Requires
     Steps whose scale is never published, a floor fixed by the policy, and the policy's consent by name.
 Evidence
@@ -45,8 +44,7 @@ class Bootstrap(data_dependent.DataDependent):
     def sentence(self, budget: Budget) -> str:
         """In plain words, with what is missing."""
         return (
-            "This is not differential privacy. Between data sets of this size (one record more or less) that are made only of"
-            " records that occur in this one, the odds of any output differ by a bounded factor (bootstrap differential"
-            f" privacy, {self.amount(budget)})."
+            "This is not differential privacy. Between data sets made only of records that occur in this one, the odds"
+            f" of any output differ by a bounded factor (bootstrap differential privacy, {self.amount(budget)})."
             f" {data_dependent.WHO_BOOTSTRAP}"
         )
