@@ -1,4 +1,8 @@
-"""`make verify`: simulated levels, coverage and audits. Every module says whether its claim held; one failure fails the run."""
+"""`make verify`: simulated levels, coverage and audits. Every module says whether its claim held; one failure fails the run.
+
+With --save each result is kept in `verify/results` with command, commit and date, and with --page the page of evidence is made
+from what is kept there.
+"""
 
 import importlib
 import json
@@ -7,10 +11,14 @@ import sys
 import time
 
 import verify
+from verify import _evidence as evidence
 
 
 def main(arguments: list[str]) -> int:
     """Run the named modules, or all, print one JSON object each; the exit code is the number of failed claims."""
+    if "--page" in arguments:
+        evidence.write_page()
+        return 0
     quick = "--quick" in arguments
     wanted = [a for a in arguments if not a.startswith("-")]
     names = wanted or [m.name for m in pkgutil.iter_modules(verify.__path__) if not m.name.startswith("_")]
@@ -24,6 +32,8 @@ def main(arguments: list[str]) -> int:
             ),
             flush=True,
         )
+        if "--save" in arguments:
+            evidence.keep(name, result, quick=quick, seconds=time.perf_counter() - started)
         if not result.get("ok"):
             failed.append(name)
     print(f"{len(names) - len(failed)} passed, {len(failed)} failed")

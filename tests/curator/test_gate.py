@@ -79,7 +79,7 @@ def cost(*measurements: Noisy) -> Cost:
 def test_a_plan_larger_than_its_reservation_reads_nothing() -> None:
     log: list[str] = []
     plan = Listed((noisy(2),), cost(noisy(2)))
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalError, match="nothing was read"):
         gate.run(plan, Watched(source("a1"), log), NEIGHBOURS, cost(noisy(1)), RecordedRandomness(1))
     assert log == []
 

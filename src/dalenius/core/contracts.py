@@ -112,7 +112,7 @@ class Mechanism(IntegerLaw, Protocol):
 
 
 class Statistic(Protocol):
-    """An exact function of microdata."""
+    """An exact function of microdata. A class of the registry also states `examples()`, on which its claim is checked."""
 
     @property
     def query(self) -> Query:
@@ -123,7 +123,7 @@ class Statistic(Protocol):
 
 
 class Measurement(Protocol):
-    """One private step, priced as a whole."""
+    """One private step, priced as a whole. A class of the registry also states `examples(neighbours)`."""
 
     @property
     def name(self) -> str:
@@ -198,7 +198,7 @@ class Definition(Protocol):
 
 
 class Adjustment(Protocol):
-    """Releases to release, without data; recorded in the result."""
+    """Releases to release, without data; recorded in the result. A class of the registry also states `examples(release)`."""
 
     name: ClassVar[str]
 

@@ -19,7 +19,8 @@ class TablePlan:
     """A fixed list of measurements, and the public map from what was measured to what is shown.
 
     The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
-    definition. `preview` holds what is known before any data are read: cells, expected error, strategy.
+    definition. `limits` are what the values of the first table can be, by the declared
+    bounds. `preview` holds what is known before any data are read: cells, expected error, strategy.
     """
 
     measurements: tuple[Measurement, ...]
@@ -34,6 +35,7 @@ class TablePlan:
     page: str = MASTER
     preview: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    limits: tuple[float, float] | None = None
 
     @property
     def definition(self) -> str:

@@ -32,6 +32,7 @@ from dalenius.errors import AfterCharge
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
+from dalenius.postprocess._possible import within
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.canonical import Canonical, canonical
@@ -324,7 +325,7 @@ class Curator:
         )
         tables = plan.assemble(passage.blocks) if not passage.silent else ()
         release = Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
-        return rules.apply(self.policy.table, release)
+        return rules.apply(self.policy.table, within(plan.limits, release))
 
     def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
         """Variables of the request that carry a cap of their own."""

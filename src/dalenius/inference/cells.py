@@ -15,6 +15,7 @@ from dalenius.core.law import Additive, FloatArray, IntArray, Kernel, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
+from dalenius.inference._mean_interval import mean_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
@@ -79,6 +80,16 @@ def _totals(
     table = find_table(release, names)
     if table.measure == "count":
         return None
+    if table.measure == "mean":
+        if set(names) not in (set(), {axis.name for axis in table.space.axes}):
+            raise Unsupported("A mean does not add up; ask for the intervals of the whole table.")
+        return mean_intervals(release, table, confidence, together)
+    if table.measure not in (*ADDITIVE, "squared weights", "dominated cells"):
+        raise Unsupported(
+            f"A released {table.measure} is a selected value, or carries noise that follows the data: how far it is off"
+            " depends on the data and is not published, so that there is no valid interval for it.",
+            measure=table.measure,
+        )
     if isinstance(release.law, Withheld):
         raise refusal(release.law)
     block = next((b for b in release.blocks if b.name == table.name), None)

@@ -17,6 +17,8 @@ ADDITIVE = ("count", "total", "weighted count")
 _MOVING = ("anchor", "invariants")
 # The adjustment by which a policy shows whole counts from a least one on, and 0 below it.
 SHOWN_FROM = "shown from"
+# The adjustment by which values and intervals of one table are cut to what the declared bounds allow.
+POSSIBLE = "possible"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
 
 
@@ -49,6 +51,9 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     lower, upper = centre - half, centre + half
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+    for note in release.adjustments:
+        if note.get("name") == POSSIBLE and note.get("table") == table.name:
+            lower, upper = (np.clip(end, note["lower"], note["upper"]) for end in (lower, upper))
     return lower, upper
 
 

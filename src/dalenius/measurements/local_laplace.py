@@ -75,9 +75,6 @@ class LocalLaplace:
             "protects each record only against an intruder who ignores that the noise follows the data",
         ),
     )
-    law: ClassVar[Withheld] = Withheld(
-        "The scale of the noise is the local sensitivity of the confidential data."
-    )
 
     def __post_init__(self) -> None:
         if self.floor < 1:
@@ -92,6 +89,13 @@ class LocalLaplace:
             raise Unsupported("Groups are served under individual privacy.")
         # Refusals come before data are read.
         self.statistic.local(np.array([], dtype=np.int64), self.neighbours, self.group)
+
+    @property
+    def law(self) -> Withheld:
+        """Withheld; two scales that differ by declaration have two different laws."""
+        is_smaller_too = self.neighbours.scope is Scope.WITHIN_THE_DATA and not self.neighbours.is_replace
+        also = ", and of smaller data sets made of them" if is_smaller_too else ""
+        return Withheld(f"The scale of the noise is the local sensitivity of the confidential data{also}.")
 
     @property
     def needs(self) -> tuple[Query, ...]:

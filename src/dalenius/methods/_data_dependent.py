@@ -71,6 +71,7 @@ def plan_withheld(
     measure: str,
     step: Fraction,
     further: tuple[str, ...] = (),
+    limits: tuple[float, float] | None = None,
 ) -> TablePlan:
     """One measurement whose law is withheld, with the warnings of its definition."""
     cells = question.space.size
@@ -88,5 +89,6 @@ def plan_withheld(
         strategy=question.definition.name,
         preview={"cells": cells, "law": {"kind": "withheld"}, "page": question.definition.page},
         warnings=further,
+        limits=limits,
         refusal=f"This request needs epsilon, or rho, under {question.definition.name!r}.",
     )

@@ -17,10 +17,12 @@ from dalenius.exact.smooth_noise import Cauchy, Lomax
 from dalenius.measurements.local_laplace import LocalLaplace, LocalStatistic
 from dalenius.measurements.smooth import Smooth, SmoothStatistic
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
-from dalenius.methods._priced import priced, selected
+from dalenius.methods._priced import limits_of, priced, selected
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.question import Question
 
+# Statistics that are differences of two values.
+DIFFERENCES = ("range", "interquartile")
 METHODS = ("exponential", "cauchy", "lomax")
 
 
@@ -84,6 +86,7 @@ def plan_number(
         mechanism=mechanism,
         strategy="order_statistic",
         preview={"cells": 1, "statistic": name, "method": method, "law": measurement.law.to_dict()},
+        limits=limits_of(question, is_difference=name in DIFFERENCES),
         refusal=f"The method {method!r} does not fit {question.budget.definition!r} at this budget.",
     )
 
@@ -103,7 +106,8 @@ def plan_local(question: Question, name: str, statistic: LocalStatistic) -> Tabl
         floor=least,
         group=_group(question),
     )
-    return plan_withheld(question, measurement, name, question.bounds.step)
+    limits = limits_of(question, is_difference=name in DIFFERENCES)
+    return plan_withheld(question, measurement, name, question.bounds.step, limits=limits)
 
 
 def _group(question: Question) -> int:

@@ -28,6 +28,7 @@ def priced(
     law: Law | None = None,
     warnings: tuple[str, ...] = (),
     evidence: Evidence | None = None,
+    limits: tuple[float, float] | None = None,
     refusal: str = "This request does not fit the budget.",
 ) -> TablePlan:
     """The plan over these measurements, priced under the question's definition and refused if it does not fit."""
@@ -47,7 +48,14 @@ def priced(
         page=question.definition.page,
         preview=preview,
         warnings=(*question.definition.warnings, *warnings),
+        limits=limits,
     )
+
+
+def limits_of(question: Question, *, is_difference: bool = False) -> tuple[float, float]:
+    """What a value, or a difference of two values, of the variable can be."""
+    low, high = (float(end * question.bounds.step) for end in (question.bounds.low, question.bounds.high))
+    return (0.0, high - low) if is_difference else (low, high)
 
 
 def share(budget: Budget, part: Fraction) -> Budget:

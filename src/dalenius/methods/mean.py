@@ -21,7 +21,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._priced import additive_table, priced, share
+from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -112,6 +112,7 @@ class MeanMethod:
             ),
             mechanism=total.mechanism.name,
             strategy="mean",
+            limits=limits_of(question),
             preview=_preview(question, count, total),
             warnings=(
                 "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",

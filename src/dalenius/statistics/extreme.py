@@ -105,17 +105,21 @@ class Extreme:
         return smooth_replace(data, m, m, base, least)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change between neighbours made of these values only, in steps.
+        """Largest change between neighbours of any size made of these values only, in steps.
 
-        Exact, but for add-remove with fewer than `rank` + 1 values, where it is the global value.
+        Under add-remove a smaller data set can have too few records: the answer is then the bound at the other end. Exact, but
+        for add-remove with fewer than `rank` + 1 values, where it is the global value.
         """
         data = prepare(values, self.low, self.high)
         n = len(data)
         if not neighbours.is_replace and (n <= self.rank or not self.is_complete):
             return self.high - self.low
-        if not 1 <= self.position(n) <= n:
+        if not n:
             return 0
-        return int(data.values[-1] - data.values[0])
+        smallest, largest = int(data.values[0]), int(data.values[-1])
+        if neighbours.is_replace:
+            return largest - smallest
+        return largest - self.low if self.is_largest else self.high - smallest
 
     def _check(self, neighbours: Neighbours) -> None:
         if neighbours.max_rows > 1:

@@ -109,7 +109,7 @@ class Quantile:
         return smooth_add_remove(data, index_rule(self.q, n), base, least)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change between neighbours made of these values only, exactly, in 1 / unit steps."""
+        """Largest change between neighbours of any size made of these values only, exactly, in 1 / unit steps."""
         data = prepare(values, self.low, self.high)
         n = len(data)
         if not neighbours.is_replace and not self.is_complete:
@@ -118,14 +118,10 @@ class Quantile:
         if not n:
             return 0
         spread = int(data.values[-1] - data.values[0])
-        if n == 1 and not neighbours.is_replace:
-            # The only record can be removed; the answer is then the lower bound.
-            return self.unit * (int(data.values[0]) - self.low)
-        if not self.is_midpoint:
-            return spread
-        if neighbours.is_replace:
-            return spread if n % 2 == 0 else 2 * spread
-        return spread
+        if not neighbours.is_replace:
+            # The only record of a smaller data set can be removed; the answer is then the lower bound.
+            return self.unit * (int(data.values[-1]) - self.low)
+        return self.unit * spread
 
     def _check(self, neighbours: Neighbours) -> None:
         if neighbours.max_rows > 1:

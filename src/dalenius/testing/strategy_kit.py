@@ -51,14 +51,15 @@ def check(name: str) -> int:
 
 
 def world(shape: tuple[int, ...], relation: Relation = Relation.ADD_REMOVE) -> Domain:
-    """Categorical variables of these sizes."""
+    """Categorical variables of these sizes, in which no record drops out."""
     labels = [tuple("abcdefgh"[:size]) for size in shape]
     return Domain(
         name="kit",
         population="kit",
         version="1",
         variables={
-            f"v{i}": Variable(name=f"v{i}", domain=Categories(labels=own)) for i, own in enumerate(labels)
+            f"v{i}": Variable(name=f"v{i}", domain=Categories(labels=own, missing="a", unseen="a"))
+            for i, own in enumerate(labels)
         },
         neighbours=Neighbours(relation=relation),
         is_public=True,

@@ -56,7 +56,7 @@ def test_a_new_statistic_is_offered_previewed_and_released(tmp_path: Path) -> No
 
 
 def test_a_new_strategy_measures_margins(site: Site) -> None:
-    asked = document("0.41", ["town", "sex"], margins="all")
+    asked = document("0.41", ["town", "sex"], margins="all", universe="complete")
     asked["privacy"]["strategy"] = "last"
     refused = site.release("ana", asked)
     assert refused.status_code == 400

@@ -4,6 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,14 @@ TABLE = "/d/commuters/table?rows=mode&columns=age&definition=pure&epsilon=0.5"
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One application, served in-process."""
-    made = create_app(ServerConfig.load(SITE.write_files(tmp_path_factory.mktemp("site"))))
+    with served(SITE.write_files(tmp_path_factory.mktemp("site"))) as made:
+        yield made
+
+
+@contextmanager
+def served(place: Path) -> Iterator[Any]:
+    """The application of a site, with its users and a registered data set."""
+    made = create_app(ServerConfig.load(place))
     services = made.state.services
     for name, role in SITE.ROLES.items():
         services.accounts.create(name, role, SITE.PASSWORDS[name])
@@ -147,22 +155,28 @@ def test_an_analyst_sees_own_lines_and_own_jobs_only(app: Any) -> None:
     assert anna.get(f"/jobs/{job}").status_code == 303
 
 
-def test_an_embargoed_table_is_not_there_for_others(app: Any) -> None:
-    services = app.state.services
-    policy = services.desk.served["commuters"].curator.policy
-    services.desk.served["commuters"].curator.policy = policy.model_copy(update={"release": "embargoed"})
-    try:
+def test_an_embargoed_table_is_not_there_for_others(tmp_path: Path) -> None:
+    place = SITE.write_files(tmp_path)
+    rules = tmp_path / "policy.toml"
+    rules.write_text(f'release = "embargoed"\n{rules.read_text()}')
+    with served(place) as app:
         where = release(visitor(app, "anna"), rows="age", epsilon="0.08").split("?")[0]
-    finally:
-        services.desk.served["commuters"].curator.policy = policy
-    for path in (where, f"{where}.csv", f"{where}/cite", f"{where}/independence?run=1", f"{where}/compare"):
-        assert visitor(app).get(path).status_code == 404
-        assert visitor(app, "nina").get(path).status_code == 404
-    assert visitor(app, "anna").get(where).status_code == 200
-    carla = visitor(app, "carla")
-    form = {"csrf": token(carla, "/account"), "status": "published"}
-    assert carla.post(f"/custodian{where.replace('/r/', '/releases/')}/status", data=form).status_code == 303
-    assert visitor(app).get(where).status_code == 200
+        for path in (
+            where,
+            f"{where}.csv",
+            f"{where}/cite",
+            f"{where}/independence?run=1",
+            f"{where}/compare",
+        ):
+            assert visitor(app).get(path).status_code == 404
+            assert visitor(app, "nina").get(path).status_code == 404
+        assert visitor(app, "anna").get(where).status_code == 200
+        carla = visitor(app, "carla")
+        form = {"csrf": token(carla, "/account"), "status": "published"}
+        assert (
+            carla.post(f"/custodian{where.replace('/r/', '/releases/')}/status", data=form).status_code == 303
+        )
+        assert visitor(app).get(where).status_code == 200
 
 
 def test_the_same_request_twice_is_charged_once(app: Any) -> None:

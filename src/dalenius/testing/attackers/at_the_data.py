@@ -1,8 +1,8 @@
 """A fuzzer for the definitions whose noise follows the data, by enumeration of every neighbour that they promise for.
 
 The noise is fixed at the data at hand, as both definitions say. Individual: the data against each neighbour of it, with any
-raw row that a file could hold. Bootstrap: every two neighbours made of the rows at hand; with public membership a replaced
-row stays in its cell.
+raw row that a file could hold. Bootstrap: every two neighbours made of the rows at hand, none at all among them; with public
+membership a replaced row stays in its cell.
 """
 
 import random
@@ -101,7 +101,7 @@ def pairs(
         return
     rows = list({repr(unit): unit for unit in data}.values())
     public = step if isinstance(step, BootstrapTotals) and step.membership is Membership.PUBLIC else None
-    sizes = [len(data) - 1] if domain.neighbours.is_replace else range(len(data))
+    sizes = range(len(data) + (not domain.neighbours.is_replace))
     for others in (o for size in sizes for o in combinations_with_replacement(rows, size)):
         if not domain.neighbours.is_replace:
             yield from (((*others, unit), others) for unit in rows)

@@ -1,0 +1,106 @@
+"""The page of evidence, made from kept results: every figure with the command, the commit and the day of its run."""
+
+import ast
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "verify" / "results"
+PAGE = ROOT / "docs" / "explanation" / "evidence.md"
+BEGINNING = """# Evidence
+
+This page is generated: `python -m verify NAME --save` runs a check and keeps its result, `python -m verify --page` writes what
+was kept. A check that does not hold is shown as such. What each check claims stands at the head of its module in `verify/`.
+"""
+PLAYED = """## The same noise on two neighbours
+
+`tests/redteam/test_record_and_play.py` answers requests over the whole grammar twice with one recorded stream, on two
+neighbouring data sets. Steps, portions of random bytes, stages, log lines, refusals and the shapes of what is released are
+the same. The exceptions are selections of quantiles (`exponential_quantile`, `quantile_table`, and the bounds that are learned
+before clipped totals): each draws an integer below a sum of weights that follow the data, so that the number of bytes, and the
+time, can differ. A server therefore answers on a tick.
+"""
+
+
+def keep(name: str, result: dict[str, Any], *, quick: bool, seconds: float) -> None:
+    """Write one result with where it comes from."""
+    RESULTS.mkdir(exist_ok=True)
+    document = {
+        "check": name,
+        "command": f"python -m verify {name}" + (" --quick" if quick else ""),
+        "commit": _git("rev-parse", "--short=12", "HEAD"),
+        "has_uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "date": datetime.now(UTC).date().isoformat(),
+        "seconds": round(seconds, 1),
+        "result": result,
+    }
+    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def page() -> str:
+    """The whole page."""
+    kept = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    parts = [BEGINNING, *(_section(document) for document in kept), PLAYED, _traps()]
+    return "\n".join(parts)
+
+
+def write_page() -> None:
+    """Make the page anew."""
+    PAGE.write_text(page())
+
+
+def _section(document: dict[str, Any]) -> str:
+    verdict = "held" if document["result"].get("ok") else "**did not hold**"
+    state = ", with uncommitted changes" if document["has_uncommitted_changes"] else ""
+    lines = [
+        f"## {document['check'].replace('_', ' ').capitalize()}",
+        "",
+        f"`{document['command']}` at commit `{document['commit']}`{state}, {document['date']}, {document['seconds']} s:"
+        f" {verdict}.",
+        "",
+    ]
+    lines += _listed({k: v for k, v in document["result"].items() if k != "ok"}, 0)
+    return "\n".join([*lines, ""])
+
+
+def _listed(content: Any, depth: int) -> list[str]:
+    """Nested results as nested lists."""
+    margin, lines = "  " * depth, []
+    items = content.items() if isinstance(content, dict) else enumerate(content, 1)
+    for key, value in items:
+        name = str(key).replace("_", " ")
+        if isinstance(value, dict | list) and value:
+            lines += [f"{margin}- {name}:", *_listed(value, depth + 1)]
+        else:
+            lines.append(f"{margin}- {name}: {_plain(value)}")
+    return lines
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "none"
+    return (
+        f"{value:.6g}" if isinstance(value, float) else f"`{value}`" if isinstance(value, str) else str(value)
+    )
+
+
+def _traps() -> str:
+    """Ways to lose a promise by accident, with the tests that would notice; the table of `tests/redteam/test_traps.py`."""
+    tree = ast.parse((ROOT / "tests" / "redteam" / "test_traps.py").read_text())
+    (table,) = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "TRAPS" and node.value
+    ]
+    lines = ["## Ways to lose a promise by accident", "", "| | what must hold | tests |", "|---|---|---|"]
+    for number, (name, tests) in table.items():
+        lines.append(f"| {number} | {name} | {'<br>'.join(f'`{test}`' for test in tests)} |")
+    return "\n".join([*lines, ""])
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
