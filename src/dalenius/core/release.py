@@ -14,6 +14,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
+from dalenius.core.subject import Subject
 from dalenius.errors import MissingExtra, NotPublic, RequestError, UnknownName
 
 FORMAT = "dalenius-release/1"
@@ -113,6 +114,12 @@ class Release:
     provenance: Provenance
     adjustments: tuple[Mapping[str, Any], ...] = ()
     status: Status = Status.DRAFT
+    subject: Subject | None = None
+
+    @property
+    def about(self) -> Subject:
+        """What it is about: its own subject, or what the canonical request of an older release says."""
+        return self.subject or Subject.derived(self.provenance.request, self.provenance.dataset)
 
     @property
     def table(self) -> Table:

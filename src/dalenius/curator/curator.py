@@ -21,6 +21,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status
 from dalenius.core.sealed import Confidential
+from dalenius.core.subject import Subject
 from dalenius.curator import gate, rules
 from dalenius.curator.account import ensure_quota
 from dalenius.curator.binding import bind, check_ledger
@@ -39,6 +40,7 @@ from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.subject import subject_of
 
 RequestLike = str | Path | Mapping[str, Any] | RequestDocument
 Stage = Callable[[str], None]
@@ -157,6 +159,7 @@ class Curator:
         stage("planning")
         plan = self.planner.plan_stored(document)
         form = canonical(document, self.domain)
+        subject = subject_of(document, self.domain, self.document.dataset.title)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(
             document,
@@ -170,7 +173,7 @@ class Curator:
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.find(charge.key)
         if published is not None:
-            return self._read(published)
+            return self._read(published, subject)
         rules.check_universe(document, self.domain)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
@@ -182,10 +185,9 @@ class Curator:
             reservation = self.ledger.reserve(charge, lease)
             stored = reservation.stored
             if stored is None:
-                stored = self._complete(
-                    plan, replace(reservation, fingerprint=fingerprint), form, first, stage
-                )
-            return self._read(stored)
+                bound = replace(reservation, fingerprint=fingerprint)
+                stored = self._complete(plan, bound, form, subject, first, stage)
+            return self._read(stored, subject)
         except Exception:
             raise
         except BaseException as error:
@@ -267,11 +269,19 @@ class Curator:
         return before or (key, fixed)
 
     def _complete(
-        self, plan: TablePlan, reservation: Reservation, form: Canonical, status: Status, stage: Stage
+        self,
+        plan: TablePlan,
+        reservation: Reservation,
+        form: Canonical,
+        subject: Subject,
+        status: Status,
+        stage: Stage,
     ) -> StoredRelease:
         """Measure and store; an answer that could not be stored leaves no trace, not even in a traceback."""
         try:
-            document = to_json(self._measure(plan, reservation, form, stage).with_(status=status))
+            document = to_json(
+                self._measure(plan, reservation, form, stage).with_(status=status, subject=subject)
+            )
             stage("storing")
             return self.ledger.commit(reservation, document, status=str(status))
         except Exception:
@@ -333,5 +343,7 @@ class Curator:
         used |= {name for name in (document.table.of, document.table.weight) if name}
         return tuple(sorted(name for name in used if self.domain.variable(name).is_sensitive))
 
-    def _read(self, stored: StoredRelease) -> Release:
-        return replace(from_json(stored.document), status=Status(stored.status))
+    def _read(self, stored: StoredRelease, subject: Subject) -> Release:
+        """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
+        release = replace(from_json(stored.document), status=Status(stored.status))
+        return release if release.subject is None else replace(release, subject=subject)

@@ -189,6 +189,8 @@ def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any])
         law=Joint("list", {"list": about.digest, "tables": names}),
         adjustments=(*release.adjustments, note),
         provenance=replace(about, cost=nothing, strategy="stored list", request={**about.request, **asked}),
+        # The list's own title and layout are not those of a table from it.
+        subject=None,
     )
 
 

@@ -44,12 +44,12 @@ class CountMethod:
         "en": Words(
             title="Number of records",
             preview="Expect each count to be off by at most ± {error} (95 %).",
-            caption="± is the margin of error from privacy noise, 95 %.",
+            caption="± is the margin of error from privacy noise, {level}.",
         ),
         "de": Words(
             title="Anzahl der Datensätze",
             preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %.",
+            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

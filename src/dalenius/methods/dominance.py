@@ -84,12 +84,12 @@ class DominanceMethod:
         "en": Words(
             title="Number of cells where few contributors dominate the total of {of}",
             preview="Expect the number of dominated cells to be off by at most ± {error} (95 %).",
-            caption="± is the margin of error from privacy noise, 95 %; which cells they are is not published.",
+            caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
         ),
         "de": Words(
             title="Anzahl der Felder, in denen wenige die Summe von {of} beherrschen",
             preview="Die Anzahl der beherrschten Felder weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %; welche Felder es sind, wird nicht veröffentlicht.",
+            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}; welche Felder es sind, wird nicht veröffentlicht.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -56,14 +56,14 @@ class MeanMethod:
             title="Mean of {of}",
             preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
             " cells by more.",
-            caption="± is the margin of error from privacy noise, 95 %; a mean is missing where the released count is"
+            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released count is"
             " below one.",
         ),
         "de": Words(
             title="Mittelwert von {of}",
             preview="In einem Feld mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error}"
             " ab (95 %), in kleineren Feldern um mehr.",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %; ein Mittelwert fehlt, wo die veröffentlichte"
+            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die veröffentlichte"
             " Anzahl unter eins liegt.",
         ),
     }

@@ -43,12 +43,12 @@ class TotalMethod:
         "en": Words(
             title="Total of {of}",
             preview="Expect each total to be off by at most ± {error} (95 %).",
-            caption="± is the margin of error from privacy noise, 95 %.",
+            caption="± is the margin of error from privacy noise, {level}.",
         ),
         "de": Words(
             title="Summe von {of}",
             preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, 95 %.",
+            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

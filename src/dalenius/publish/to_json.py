@@ -14,6 +14,7 @@ import numpy as np
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Table, labels_of
+from dalenius.core.subject import Subject
 from dalenius.errors import DocumentError
 from dalenius.linear.tabulation import tidy, tidy_list
 from dalenius.publish._format import Format
@@ -30,6 +31,8 @@ def to_json(release: Release) -> bytes:
 
 def to_document(release: Release) -> dict[str, Any]:
     """The document as plain Python values."""
+    # A release that was stored without a subject keeps its bytes.
+    subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
     return {
         "format": FORMAT,
         "status": str(release.status),
@@ -38,6 +41,7 @@ def to_document(release: Release) -> dict[str, Any]:
         "blocks": [_block(block) for block in release.blocks],
         "tables": [_table(table) for table in release.tables],
         "adjustments": [_plain(dict(a)) for a in release.adjustments],
+        **_plain(subject),
     }
 
 
@@ -112,6 +116,7 @@ def _read(document: dict[str, Any]) -> Release:
         provenance=Provenance(**provenance),
         adjustments=tuple(document["adjustments"]),
         status=Status(document["status"]),
+        subject=Subject.from_dict(document["subject"]) if "subject" in document else None,
     )
 
 

@@ -15,6 +15,7 @@ from dalenius.server.views import ReleaseView
 from dalenius.spec.load import load_request
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.subject import subject_of
 
 # Nobody's account can have this name; a policy with quotas may give it one of its own: [analysts."(list)"].
 LIST_PURSE = "(list)"
@@ -77,13 +78,15 @@ class Lists:
         if view is None:
             return None
         domain = served.curator.domain
-        return answer_from_list(
+        found = answer_from_list(
             self._stored(view),
             request.space(domain),
             request.filters(domain),
             domain,
             request.margins(domain),
         )
+        title = served.curator.document.dataset.title
+        return found and found.with_(subject=subject_of(request, domain, title))
 
     def _stored(self, view: ReleaseView) -> Release:
         with self._lock:

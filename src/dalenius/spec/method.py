@@ -23,7 +23,7 @@ class Words:
     """How one language speaks of a method's answer.
 
     `title` names what a cell shows and may hold {of}; `preview` says what error to expect and may hold {error} and
-    {records}; `caption` stands under a table.
+    {records}; `caption` stands under a table and may hold {level}, the confidence of its margins.
     """
 
     title: str

@@ -81,6 +81,31 @@ class ProvenanceEntry(_Part):
     is_tainted: bool = Field(description="made with recorded randomness: not private")
 
 
+class ConditionEntry(_Part):
+    """Rows that are counted: some labels of a variable, or a range of numbers."""
+
+    variable: str
+    kept: tuple[str, ...] = ()
+    low: str = ""
+    high: str = ""
+
+
+class SubjectEntry(_Part):
+    """What the numbers are about, in the words of the documents; `rows`, `columns` and `wafers` name axes as asked for."""
+
+    title: str = ""
+    dataset: str = ""
+    measure: str = "count"
+    of: str = ""
+    unit: str = ""
+    weight: str = ""
+    where: tuple[ConditionEntry, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict, description="what each variable is called")
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    wafers: tuple[str, ...] = ()
+
+
 class ReleaseDocument(_Part):
     """A whole release document."""
 
@@ -91,6 +116,7 @@ class ReleaseDocument(_Part):
     blocks: tuple[BlockEntry, ...]
     tables: tuple[TableEntry, ...]
     adjustments: tuple[dict[str, Any], ...]
+    subject: SubjectEntry | None = Field(default=None, description="left out of older releases")
 
 
 def schema_text() -> str:

@@ -54,10 +54,10 @@ def meaning(curator: Curator, request: dict[str, Any]) -> dict[str, str]:
 
 
 def answer(release: Release) -> dict[str, Any]:
-    """A digest of the document without what is the ledger's own, and what was charged."""
+    """A digest of the document without what is the ledger's own, and what was charged; the subject came later."""
     blank = replace(release.provenance, ledger_entry="", ledger_head="", cost={}, software="")
     return {
-        "release": sha256(to_json(release.with_(provenance=blank))).hexdigest(),
+        "release": sha256(to_json(release.with_(provenance=blank, subject=None))).hexdigest(),
         "cost": dict(release.provenance.cost),
     }
 

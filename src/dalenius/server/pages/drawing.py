@@ -1,9 +1,9 @@
 """The chart of a released table: bars with whiskers, or a heat table."""
 
+from dalenius.linear.cells import UNRELIABLE
+from dalenius.linear.crosstab import Crosstab, flat
 from dalenius.server import charts
 from dalenius.server.pages import numbers
-from dalenius.server.pages.cells import UNRELIABLE
-from dalenius.server.pages.crosstab import Crosstab, flat
 from dalenius.server.pages.shown import Shown
 
 

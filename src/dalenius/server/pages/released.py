@@ -10,13 +10,13 @@ from fastapi.responses import Response
 
 from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import Release
+from dalenius.linear.cells import Cell
+from dalenius.linear.crosstab import Crosstab, Margins, lay_out
 from dalenius.server.auth import CurrentUser
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.address import read_pairs
-from dalenius.server.pages.cells import Cell
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.crosstab import Crosstab, Margins, lay_out
 from dalenius.server.pages.drawing import draw
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of

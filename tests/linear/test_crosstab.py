@@ -9,9 +9,9 @@ import pytest
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive
 from dalenius.core.release import Block, Provenance, Release, Table
+from dalenius.linear.crosstab import flat, lay_out
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.server.pages.comparison import difference_margin
-from dalenius.server.pages.crosstab import flat, lay_out
 
 SEX = Axis(variable="sex", labels=("f", "m"), codes=(0, 1))
 AREA = Axis(variable="area", labels=("a", "b", "c"), codes=(0, 1, 2))

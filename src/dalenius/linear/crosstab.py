@@ -7,18 +7,18 @@ variances add; where neither is valid, no total is shown.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isnan, sqrt
+from math import inf, isnan, sqrt
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.domain import Axis
+from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Table
 from dalenius.errors import RequestError
+from dalenius.linear.cells import Cell, half_widths, reliability, share_of
 from dalenius.linear.tabulation import ADDITIVE
-from dalenius.server.pages.cells import Cell, half_widths, reliability, share_of
-from dalenius.spec.method import counts_records
 
 SHOWS = ("value", "row", "column", "total")
 Margins = Callable[[list[str]], Release | None]
@@ -64,12 +64,16 @@ class Crosstab:
 class _Part:
     """A table as an array over named axes."""
 
-    def __init__(self, release: Release, table: Table, confidence: float) -> None:
+    def __init__(
+        self, release: Release, table: Table, confidence: float, shown: FloatArray | None = None
+    ) -> None:
+        """`shown` are the numbers that readers see; how far they were moved is added to the margins of error."""
         self.names = [axis.name for axis in table.space.axes]
         shape = table.shape
-        self.values = table.values.reshape(shape)
+        self.exact = table.values.reshape(shape)
+        self.values = self.exact if shown is None else shown.reshape(shape)
         self.variance = table.variance.reshape(shape)
-        self.halves = half_widths(release, table, confidence).reshape(shape)
+        self.halves = half_widths(release, table, confidence).reshape(shape) + abs(self.values - self.exact)
         structural = np.zeros(table.space.size, dtype=bool)
         structural[list(table.space.structural_indices)] = True
         self.structural = structural.reshape(shape)
@@ -96,10 +100,12 @@ def lay_out(
     totals: bool = True,
     confidence: float = 0.95,
     margins: Margins = lambda _: None,
+    shown: FloatArray | None = None,
 ) -> Crosstab:
     """Lay a released table out; axes that are named nowhere join the rows (the last of several joins the columns).
 
-    `margins` finds a total that the release itself does not hold, by the names of its axes.
+    `margins` finds a total that the release itself does not hold, by the names of its axes. `shown` are the numbers that
+    readers see in the place of the table's own; totals that are sums of the table's cells are then sums of these.
     """
     axes = {axis.name: axis for axis in table.space.axes}
     placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, wafers)]
@@ -109,7 +115,9 @@ def lay_out(
         placed[1] = [rest.pop()]
     placed[0] += rest
     row_axes, column_axes, wafer_axes = placed
-    builder = _Builder(release, table, row_axes, column_axes, wafer_axes, show, totals, confidence, margins)
+    builder = _Builder(
+        release, table, row_axes, column_axes, wafer_axes, show, totals, confidence, margins, shown
+    )
     return builder.crosstab()
 
 
@@ -125,12 +133,13 @@ class _Builder:
         totals: bool,
         confidence: float,
         margins: Margins,
+        shown: FloatArray | None,
     ) -> None:
         self.more = margins
         self.release, self.table, self.confidence = release, table, confidence
         self.rows, self.columns, self.wafers = rows, columns, wafers
         self.show = show if show in SHOWS else "value"
-        self.full = _Part(release, table, confidence)
+        self.full = _Part(release, table, confidence, shown)
         self.margins: dict[frozenset[str], _Part | None] = {}
         # Cells and totals of one measured block are sums of disjoint, independent parts.
         self.is_plain = len(release.blocks) == 1 and table.is_unbiased
@@ -150,10 +159,22 @@ class _Builder:
         if self.table.measure not in ADDITIVE:
             return None
         try:
-            return _Part(self.release, self.release.margin(*names), self.confidence)
+            return self._total(self.release, self.release.margin(*names))
         except RequestError:
             found = self.more(names)
-            return None if found is None else _Part(found, found.table, self.confidence)
+            return None if found is None else self._total(found, found.table)
+
+    def _total(self, release: Release, table: Table) -> _Part:
+        """A margin, shown as the sum of the shown cells where it is the sum of the exact ones."""
+        part = _Part(release, table, self.confidence)
+        if self.full.values is self.full.exact:
+            return part
+        dropped = tuple(i for i, name in enumerate(self.full.names) if name not in part.names)
+        kept = [name for name in self.full.names if name in part.names]
+        order = [kept.index(name) for name in part.names]
+        sums = [a.sum(axis=dropped).transpose(order) for a in (self.full.exact, self.full.values)]
+        is_sum = np.allclose(sums[0], part.exact, atol=1e-6)
+        return _Part(release, table, self.confidence, sums[1] if is_sum else np.rint(part.exact))
 
     def crosstab(self) -> Crosstab:
         sheets = []
@@ -207,9 +228,15 @@ class _Builder:
         value, variance, half, is_structural = part.at(wafer | row | column)
         if is_structural:
             return Cell(value=None, is_total=is_total, is_structural=True)
-        mark = reliability(value, sqrt(variance)) if counts_records(self.table.measure) else ""
+        mark = reliability(value, sqrt(variance)) if self.table.measure == "count" else ""
         if self.show == "value":
-            return Cell(value=value, half=None if isnan(half) else half, mark=mark, is_total=is_total)
+            return Cell(
+                value=None if isnan(value) else value,
+                half=None if isnan(half) else half,
+                mark=mark,
+                is_total=is_total,
+                least=0.0 if self.table.measure == "count" else -inf,
+            )
         whole = self._whole(wafer, row, column)
         share, error = share_of(value, variance, whole) if whole else (None, None)
         if share is not None and not self.is_plain:
@@ -222,6 +249,7 @@ class _Builder:
             mark=mark,
             is_total=is_total,
             is_percent=True,
+            least=0.0,
         )
 
     def _whole(

@@ -15,7 +15,7 @@ CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One number as shown: value, half-width of its interval, and how far to trust it."""
+    """One number as shown: value, half-width of its interval, the least it can be, and how far to trust it."""
 
     value: float | None
     half: float | None = None
@@ -23,16 +23,17 @@ class Cell:
     is_total: bool = False
     is_structural: bool = False
     is_percent: bool = False
+    least: float = 0.0
 
     @property
     def lower(self) -> float | None:
-        """Lower end; a count is never negative, so its interval is cut at zero."""
-        return None if self.value is None or self.half is None else max(self.value - self.half, 0.0)
+        """Lower end, cut at the least possible number: a count is never negative."""
+        return None if self.value is None or self.half is None else max(self.value - self.half, self.least)
 
     @property
     def upper(self) -> float | None:
         """Upper end."""
-        return None if self.value is None or self.half is None else max(self.value + self.half, 0.0)
+        return None if self.value is None or self.half is None else max(self.value + self.half, self.least)
 
 
 def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:

@@ -1,0 +1,168 @@
+"""How tables are spoken of: title, conditions, caption and what to expect, in every language, from the methods' own words.
+
+One piece of code for the terminal, pages, files and charts. A caption claims a margin of error only where the table has one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dalenius.core import registry
+from dalenius.core.domain import Axis
+from dalenius.core.estimate import level
+from dalenius.core.release import Release, Table
+from dalenius.core.subject import Subject
+from dalenius.linear.display import INEXACT, WHOLE, Display
+from dalenius.spec.method import Words
+
+DEFAULT = "en"
+_BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
+_WEIGHTED = {"en": "{measure}, weighted by {weight}", "de": "{measure}, gewichtet mit {weight}"}
+_UNKNOWN = {
+    "en": "Without a margin of error: the size of the noise depends on the data and is withheld.",
+    "de": "Ohne Fehlermarge: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
+}
+_MOVED = {
+    "en": "Without a margin of error: the numbers were moved to agree with others.",
+    "de": "Ohne Fehlermarge: die Zahlen wurden verschoben, damit sie zu anderen passen.",
+}
+_ROUNDED = {
+    WHOLE: {
+        "en": "Shown as whole numbers that add up; the release holds them unrounded.",
+        "de": "Gezeigt als ganze Zahlen, die sich aufsummieren; die Veröffentlichung enthält sie ungerundet.",
+    },
+    INEXACT: {
+        "en": "Rounded for reading: sums may differ in the last digit.",
+        "de": "Zum Lesen gerundet: Summen können in der letzten Stelle abweichen.",
+    },
+}
+_OF_MARGIN = {
+    "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
+    "de": "Ein Feld von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_ALL = {"en": "the total", "de": "der Summe"}
+Show = Callable[[float], str]
+
+
+def words_of(method: str, language: str = DEFAULT) -> Words:
+    """A method's words; English where it does not speak the language."""
+    every: Mapping[str, Words] = registry.get("methods", method).words
+    return every.get(language, every[DEFAULT])
+
+
+def said(texts: Mapping[str, str], language: str) -> str:
+    """One of our own sentences."""
+    return texts.get(language, texts[DEFAULT])
+
+
+def method_of(release: Release, table: Table) -> str:
+    """The method whose words a table speaks: the release's own for what was asked, a count for the count beside a mean."""
+    asked = release.about.measure
+    is_other = table.measure != asked and table.measure in registry.names("methods")
+    return table.measure if is_other and release.tables and table is not release.tables[0] else asked
+
+
+def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str:
+    """What a cell shows: "Mean of Income"."""
+    text = words_of(method or subject.measure, language).title.format(of=subject.label(subject.of))
+    if not subject.weight:
+        return text
+    return said(_WEIGHTED, language).format(measure=text, weight=subject.label(subject.weight))
+
+
+def axis_label(subject: Subject, axis: Axis) -> str:
+    """What an axis is called."""
+    return f"{subject.label(axis.variable)} ({axis.level})" if axis.level else subject.label(axis.variable)
+
+
+def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
+    """A table in a few words: "Mean of Income by District, Sex", axes in the order in which they were asked for."""
+    subject = release.about
+    what = _shown(release, table, language)
+    names = ", ".join(axis_label(subject, axis) for axis in in_order(subject, table.space.axes))
+    return said(_BY, language).format(measure=what, names=names) if names else what
+
+
+def _shown(release: Release, table: Table, language: str) -> str:
+    method = method_of(release, table)
+    if release.tables and table is not release.tables[0] and table.measure not in (method, "weighted count"):
+        # A second table that no method asks for, such as the squared weights of a weighted count, has its own name.
+        return table.measure.capitalize()
+    return measured(release.about, language, method)
+
+
+def in_order(subject: Subject, axes: Sequence[Axis]) -> list[Axis]:
+    """Axes in the order in which they were asked for."""
+    places = {name: place for place, name in enumerate(subject.order)}
+    by_variable = {name.partition(".")[0]: place for name, place in places.items()}
+    return sorted(axes, key=lambda a: places.get(a.name, by_variable.get(a.variable, len(places))))
+
+
+def conditions(subject: Subject) -> list[str]:
+    """Which rows are counted: "Labour status: employee"."""
+    return [f"{subject.label(condition.variable)}: {condition.text}" for condition in subject.where]
+
+
+def has_error(table: Table) -> bool:
+    """Whether any cell that was measured has a published error."""
+    drawn = np.delete(table.variance, list(table.space.structural_indices))
+    return bool(np.isfinite(drawn).any())
+
+
+def caption(
+    release: Release,
+    table: Table,
+    confidence: float = 0.95,
+    language: str = DEFAULT,
+    *,
+    is_moved: bool = False,
+) -> str:
+    """What stands under a table: the method's own words where the table has an error, and never a claim of one it lacks."""
+    method = method_of(release, table)
+    if is_moved:
+        return said(_MOVED, language)
+    if not has_error(table) and registry.get("methods", method).has_error:
+        return said(_UNKNOWN, language)
+    if has_error(table) and not registry.get("methods", method).has_error:
+        method = "count"
+    return words_of(method, language).caption.format(level=level(confidence).replace("%", " %"))
+
+
+def rounding(display: Display, language: str = DEFAULT) -> str:
+    """What was done to the numbers for reading; nothing where they are shown as they are."""
+    return said(_ROUNDED[display.rounding], language) if display.rounding else ""
+
+
+def expectation(
+    method: str,
+    preview: Mapping[str, Any],
+    show: Show,
+    language: str = DEFAULT,
+    label: Callable[[str], str] = str,
+) -> list[str]:
+    """What error to expect, known before data are read: one sentence, or one for each margin of a list."""
+    if preview.get("margins"):
+        return [
+            said(_OF_MARGIN, language).format(
+                names=" × ".join(label(name) for name in margin["axes"]) or said(_ALL, language),
+                error=show(half_width(margin)),
+            )
+            for margin in preview["margins"]
+        ]
+    words, error = words_of(method, language), half_width(preview)
+    if "{error}" not in words.preview:
+        return [words.preview]
+    if not isfinite(error):
+        return [said(_UNKNOWN, language)]
+    return [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
+
+
+def half_width(preview: Mapping[str, Any]) -> float:
+    """The 95 % margin of error of a preview; from its standard error where the law is not one of whole numbers."""
+    if preview.get("half_width_95") is not None:
+        return float(preview["half_width_95"])
+    error = preview.get("std_error", preview.get("largest_std_error"))
+    return float("nan") if error is None else NormalDist().inv_cdf(0.975) * float(error)

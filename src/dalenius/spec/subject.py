@@ -1,0 +1,39 @@
+"""The subject of a release, made in one place from the request and the dataset document."""
+
+from dalenius.core.domain import Domain
+from dalenius.core.query import Filter
+from dalenius.core.rationals import plain
+from dalenius.core.subject import Condition, Subject
+from dalenius.spec.request import RequestDocument
+
+
+def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> Subject:
+    """Title, measure, unit, filter, labels and layout of what is asked for; `dataset` is the data set's title."""
+    layout = request.layout(domain)
+    of, weight = request.table.of or "", request.table.weight or ""
+    filters = request.filters(domain)
+    named = [axis.variable for axis in request.axes(domain)]
+    named += [*(condition.variable for condition in filters), *filter(None, (of, weight))]
+    return Subject(
+        title=request.title,
+        dataset=dataset or domain.name,
+        measure=request.method,
+        of=of,
+        unit=domain.variable(of).unit if of else "",
+        weight=weight,
+        where=tuple(_condition(condition, domain) for condition in filters),
+        labels={name: domain.variable(name).label or name for name in sorted(set(named))},
+        rows=tuple(layout["rows"]),
+        columns=tuple(layout["columns"]),
+        wafers=tuple(layout["wafers"]),
+    )
+
+
+def _condition(condition: Filter, domain: Domain) -> Condition:
+    variable = domain.variable(condition.variable)
+    if not variable.is_numeric:
+        kept = tuple(variable.categories.labels[code] for code in condition.codes)
+        return Condition(variable=variable.name, kept=kept)
+    step, ends = variable.bounds.step, (condition.low, condition.high)
+    low, high = ("" if end is None else plain(end * step) for end in ends)
+    return Condition(variable=variable.name, low=low, high=high)
