@@ -35,7 +35,8 @@ def demo(
 
 def release_count(directory: Path, *, as_json: bool) -> None:
     """The full count: one table, compared with the shipped counts."""
-    from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.cli.output import console, emit, stages
+    from dalenius.cli.tables import print_release
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import population
@@ -104,7 +105,8 @@ def compare(release: object) -> dict[str, object]:
 
 def release_survey(directory: Path, *, as_json: bool) -> None:
     """The synthetic survey: both waves in one ledger, and every example request released into a folder of its own."""
-    from dalenius.cli.output import console, emit, print_release, stages
+    from dalenius.cli.output import console, emit, stages
+    from dalenius.cli.tables import print_release
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import survey

@@ -1,10 +1,9 @@
-"""How verbs speak: one error shape, JSON on request, tables with margins of error, stages of long work."""
+"""How verbs speak: one error shape, JSON on request, numbers, stages of long work."""
 
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +20,8 @@ from dalenius.errors import (
 
 if TYPE_CHECKING:
     from dalenius.cli.terminal import Terminal
-    from dalenius.core.release import Release, Table
     from dalenius.spec.dataset import DatasetDocument
 
-_MOST_ROWS = 60
-_LEAST_LABEL = 12
 # Modules that only an extra brings, by the extra; a test compares them with the package's own declaration.
 _EXTRAS = {
     **dict.fromkeys(
@@ -125,72 +121,18 @@ def stages(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda name: status.update(f"{name} …")
 
 
-def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
-    """The guarantee, then every table that fits, with margins of error."""
-    from dalenius.cli.terminal import styled
-
-    out = console()
-    source = release.provenance
-    request = (f"request {source.digest[:12]}", "dim")
-    out.print(styled((source.dataset, "bold"), f" {source.version}   ", request))
-    out.print(styled((source.guarantee, "dim")))
-    for warning in source.warnings:
-        out.print(styled(("Note:", "yellow"), f" {warning}"))
-    if not release.tables:
-        out.print(styled(("The outcome was 'no reply'. It was charged like any other.", "yellow")))
-    for table in release.tables:
-        print_table(release, table, confidence=confidence, most_rows=most_rows)
-
-
-def print_table(release: "Release", table: "Table", *, confidence: float, most_rows: int) -> None:
-    """One table: labels, value, margin of error, interval."""
-    from rich.cells import cell_len
-    from rich.table import Table as RichTable
-
-    from dalenius.cli.terminal import styled
-    from dalenius.core.estimate import level
-    from dalenius.linear.tabulation import rows
-
-    width = len(table.space.axes)
-    title = " x ".join(axis.name for axis in table.space.axes) or "total"
-    lines = []
-    for row in islice(rows(release, table, confidence), most_rows):
-        value, _, low, high, status = row[width:]
-        interval = "withheld" if low is None else f"{number(low)} – {number(high)}"
-        half = "" if high is None or value is None else number(high - value)  # type: ignore[operator]
-        cells = [number(value), half, interval]
-        if value is None or status == "structural zero":
-            cells = ["–", "", "not available" if value is None else "structural 0"]
-        lines.append([*(str(label) for label in row[:width]), *cells])
-    names = [*(axis.name for axis in table.space.axes), "value", f"± {level(confidence)}", "interval"]
-    grid = RichTable(title=f"{table.measure}: {title}", title_justify="left", header_style="bold")
-    needed = 1
-    for place, name in enumerate(names):
-        longest = max(cell_len(text) for text in (name, *(line[place] for line in lines)))
-        is_label = place < width
-        # Labels may run over several lines, down to a width at which they can be read; numbers are never cut.
-        least = min(longest, _LEAST_LABEL) if is_label else longest
-        grid.add_column(
-            name,
-            min_width=least,
-            no_wrap=not is_label,
-            overflow="fold",
-            justify="left" if is_label else "right",
-        )
-        needed += least + 3
-    for line in lines:
-        grid.add_row(*line)
-    out = console()
-    # A table that does not fit is printed as wide as it is, and the terminal breaks its lines.
-    out.width = max(out.width, needed)
-    out.print(grid)
-    if table.space.size > most_rows:
-        more = f"{table.space.size - most_rows:,} more cells; `dalenius show --rows 0` shows all."
-        console().print(styled((more, "dim")))
-
-
-def number(value: object) -> str:
-    """A number for readers."""
+def number(value: object, digits: int = 2) -> str:
+    """A number for readers; whole ones without decimals."""
     if value is None:
         return "withheld"
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
+    return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+
+
+def roughly(value: float) -> str:
+    """An expected error: three digits say enough of it, and a large one is whole.
+
+    >>> roughly(4382613.0), roughly(23.498), roughly(1.4), roughly(18.0)
+    ('4,382,613', '23.5', '1.40', '18')
+    """
+    digits = 0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2
+    return f"{value:,.{digits}f}"

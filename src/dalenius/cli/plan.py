@@ -1,5 +1,6 @@
 """`dalenius plan REQUEST`: cells, cost, law and expected error, before any data are read."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,15 +35,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = False) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
-    from dalenius.cli.output import console, emit, number
+    from dalenius.cli.output import console, emit, roughly
     from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
+    from dalenius.spec.speech import conditions, expectation, headline, name_of
+    from dalenius.spec.subject import subject_of
 
     document = load.load_request(request)
     dataset = load.load_dataset(load.dataset_of(document, request))
     rules = _policy(dataset, policy)
-    planned = Planner(domain=dataset.domain(), policy=rules).plan(document)
+    domain = dataset.domain()
+    planned = Planner(domain=domain, policy=rules).plan(document)
+    subject = subject_of(document, domain, dataset.dataset.title)
     content = {
         "definition": planned.definition,
         "budget": planned.budget.to_dict(),
@@ -51,24 +56,23 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
         "cost": planned.reservation.to_dict(),
         "evidence": planned.evidence.to_dict(),
         "warnings": list(planned.warnings),
+        "subject": subject.to_dict(),
         **planned.preview,
     }
     if as_json:
         emit(content)
         return
     out = console()
+    out.print(styled((subject.title or headline(subject, document.axes(domain)), "bold")))
+    if subject.title:
+        out.print(headline(subject, document.axes(domain)))
+    if subject.where:
+        out.print(f"Only {'; '.join(conditions(subject))}")
     cells = content.get("cells")
     size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
     out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
-    records = content.get("records")
-    what = "a cell" if records is None else f"a cell of {records:,} records"
-    if "std_error" in content:
-        out.print(f"Expected error of {what}: standard error {float(str(content['std_error'])):,.2f}")
-    if "half_width_95" in content:
-        out.print(f"95 % margin of error of {what}: ±{number(content['half_width_95'])}")
-    for margin in planned.preview.get("margins") or ():
-        axes = " x ".join(margin["axes"]) or "total"
-        out.print(f"Expected error of a cell of {axes}: standard error {margin['std_error']:,.2f}")
+    for sentence in expectation(document.method, planned.preview, roughly, label=partial(name_of, subject)):
+        out.print(sentence)
     if len(compared := planned.preview.get("alternatives") or ()) > 1:
         errors = "; ".join(
             f"{c['strategy']} {c['rmse']:,.2f}, {c['largest_std_error']:,.2f}" for c in compared

@@ -48,7 +48,8 @@ def release(
     from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, output_place
     from dalenius.cli.interruption import interruptible
-    from dalenius.cli.output import emit, existing_ledger, print_release, stages, tell
+    from dalenius.cli.output import emit, existing_ledger, stages, tell
+    from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
     from dalenius.errors import BudgetError
     from dalenius.publish import save

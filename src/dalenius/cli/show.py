@@ -17,7 +17,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print a release with its margins of error and its guarantee."""
-    from dalenius.cli.output import emit, print_release
+    from dalenius.cli.output import emit
+    from dalenius.cli.tables import print_release
     from dalenius.publish import load
     from dalenius.publish.to_json import to_document
 

@@ -16,6 +16,7 @@ import numpy as np
 from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Table
+from dalenius.core.subject import Subject
 from dalenius.errors import RequestError
 from dalenius.linear.cells import Cell, half_widths, reliability, share_of
 from dalenius.linear.tabulation import ADDITIVE
@@ -87,6 +88,22 @@ class _Part:
             float(self.halves[index]),
             bool(self.structural[index]),
         )
+
+
+def asked_layout(subject: Subject, table: Table) -> dict[str, list[str]]:
+    """Names of a table's axes on rows, columns and wafers, as the request placed them; a coarser level stands where its
+    variable was placed. Where nothing is left on the rows, the first of several columns stands there.
+    """
+    places: dict[str, list[str]] = {}
+    for place in ("rows", "columns", "wafers"):
+        asked: tuple[str, ...] = getattr(subject, place)
+        variables = [name.partition(".")[0] for name in asked]
+        here = [a for a in table.space.axes if a.name in asked or a.variable in variables]
+        here.sort(key=lambda axis: variables.index(axis.variable) if axis.variable in variables else 0)
+        places[place] = [axis.name for axis in here]
+    if not places["rows"] and len(places["columns"]) > 1:
+        places["rows"] = [places["columns"].pop(0)]
+    return places
 
 
 def lay_out(

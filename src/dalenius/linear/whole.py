@@ -54,10 +54,10 @@ def _rounded(arrays: Mapping[Margin, FloatArray]) -> dict[Margin, FloatArray]:
         if not all(set(a) <= set(finest) for a in arrays):
             raise
     # Along the axes of the finest table, one after the other; every other table is a sum.
-    for size in range(len(finest) + 1):
-        part = finest[:size]
-        exact = sum_out(arrays[finest], finest, part)
-        array = spread_remainders(exact, array[..., None] if size else None)
+    array: FloatArray = np.rint(arrays[finest].sum())
+    for size in range(1, len(finest) + 1):
+        exact = sum_out(arrays[finest], finest, finest[:size])
+        array = spread_remainders(exact, array[..., None])
     return {a: sum_out(array, finest, a) for a in arrays}
 
 

@@ -1,33 +1,74 @@
-"""One row per cell, with a sign between the fields: one column per variable, then value, std_error, lower, upper, status."""
+"""One row per cell, with a sign between the fields: one column per variable, then value, std_error, lower, upper, status.
+
+After them stands what the numbers are about: measure, unit and filter, on every row, so that a file keeps its subject when it
+is filtered or joined with others.
+"""
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from dalenius.core.release import Release, Table
-from dalenius.linear.tabulation import bounds, header, status, tidy_list
+from dalenius.linear.tabulation import COLUMNS, bounds, header, status, tidy_list
+from dalenius.spec.speech import conditions, heading, shown_measure
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+SUBJECT = ("measure", "unit", "filter")
 
 
 def delimited(release: Release, table: Table | None, confidence: float, delimiter: str) -> str:
-    """The first table (or the one given) as text.
+    """All tables as text, or the one given.
 
+    Several tables stand below each other under the column `table`; a variable that a table does not have is empty there.
     A label that a spreadsheet would read as a formula is quoted with an apostrophe; numbers never are. Labels are
     escaped once for each axis, so that a table of a million cells is written in a second or two.
     """
-    shown = table or release.table
-    errors = tidy_list(shown.std_error)
-    structural = set(shown.space.structural_indices)
-    columns = [
-        [_number(v) for v in tidy_list(c)] for c in (shown.values, *bounds(release, shown, confidence))
-    ]
-    labels = product(*([_label(label, delimiter) for label in axis.labels] for axis in shown.space.axes))
-    numbers = zip(columns[0], map(_number, errors), columns[1], columns[2], strict=True)
-    lines = [delimiter.join(_field(name, delimiter) for name in header(shown.space))]
-    for i, (cell, row) in enumerate(zip(labels, numbers, strict=True)):
-        lines.append(delimiter.join((*cell, *row, status(i in structural, errors[i]))))
+    if table is not None or len(release.tables) == 1:
+        one = table or release.table
+        names = [*header(one.space), *_subject_names(header(one.space))]
+        lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter)]
+        return "\n".join(lines) + "\n"
+    axes = list(dict.fromkeys(axis.name for t in release.tables for axis in t.space.axes))
+    first = "table" if "table" not in axes else "table_of_release"
+    columns = [f"{name}_category" if name in COLUMNS else name for name in axes]
+    lines = [_joined([first, *columns, *COLUMNS, *_subject_names([first, *columns])], delimiter)]
+    for each in release.tables:
+        start = _label(heading(release, each), delimiter) + delimiter
+        lines += [start + row for row in _rows(release, each, confidence, delimiter, axes)]
     return "\n".join(lines) + "\n"
+
+
+def _subject_names(taken: Sequence[str]) -> list[str]:
+    """Names of the last columns; a variable of such a name keeps it."""
+    return [f"{name}_of_table" if name in taken else name for name in SUBJECT]
+
+
+def _rows(
+    release: Release, table: Table, confidence: float, delimiter: str, columns: Sequence[str] = ()
+) -> Iterator[str]:
+    """The lines of one table, its axes under the given columns."""
+    errors = tidy_list(table.std_error)
+    structural = set(table.space.structural_indices)
+    numbers = zip(
+        *([_number(v) for v in tidy_list(c)] for c in (table.values, table.std_error)),
+        *([_number(v) for v in tidy_list(c)] for c in bounds(release, table, confidence)),
+        strict=True,
+    )
+    own = [axis.name for axis in table.space.axes]
+    places = [own.index(name) if name in own else -1 for name in columns or own]
+    labels = product(*([_label(label, delimiter) for label in axis.labels] for axis in table.space.axes))
+    subject = release.about
+    unit = subject.unit if table.measure != "count" else ""
+    words = (shown_measure(release, table), unit, "; ".join(conditions(subject)))
+    about = delimiter.join(_label(text, delimiter) for text in words)
+    for i, (cell, row) in enumerate(zip(labels, numbers, strict=True)):
+        stub = (cell[place] if place >= 0 else "" for place in places)
+        yield delimiter.join((*stub, *row, status(i in structural, errors[i]), about))
+
+
+def _joined(names: Sequence[str], delimiter: str) -> str:
+    return delimiter.join(_field(name, delimiter) for name in names)
 
 
 def _label(text: str, delimiter: str) -> str:
@@ -36,6 +77,8 @@ def _label(text: str, delimiter: str) -> str:
 
 def _field(text: str, delimiter: str) -> str:
     """One escaped field."""
+    if not text:
+        return ""
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter, lineterminator="").writerow([text])
     return out.getvalue()

@@ -13,7 +13,7 @@ from dalenius.errors import RequestError
 class Format:
     """One kind of file that a release can be written as; saving, `-o` and downloads find it by itself.
 
-    `write` takes a release, and a table too if `is_per_table`; without a table it writes the first one. `stem` names the
+    `write` takes a release, and a table too if `is_per_table`; without a table it writes all. `stem` names the
     file in the directory of a release; a format without one is written where its ending asks for it. Exactly one format
     `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory.
     """

@@ -1,4 +1,4 @@
-"""table.csv: one row per cell; one column per variable, then value, std_error, lower, upper, status."""
+"""table.csv: one row per cell; one column per variable, then value, std_error, lower, upper, status, and the subject."""
 
 from dalenius.core.release import Release, Table
 from dalenius.publish._delimited import delimited
@@ -8,7 +8,7 @@ __all__ = ["CSV", "to_csv"]
 
 
 def to_csv(release: Release, table: Table | None = None, confidence: float = 0.95) -> str:
-    """The first table (or the one given) as CSV text; a label cannot become a formula."""
+    """All tables (or the one given) as CSV text; a label cannot become a formula."""
     return delimited(release, table, confidence, ",")
 
 

@@ -1,120 +1,213 @@
-"""A page for readers: the table with its margins of error, a picture, and the guarantee in words.
+"""A page for readers: what the release is about, every table in the layout asked for, a picture, and the guarantee in words.
 
 One self-contained file without scripts; the picture is SVG, drawn by hand so that no plotting package is needed.
 """
 
 from html import escape
-from math import isfinite
+from math import ceil, isfinite
+
+import numpy as np
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.release import Release, Table
-from dalenius.linear.tabulation import bounds, header, rows
+from dalenius.core.estimate import level
+from dalenius.core.release import Release
+from dalenius.linear.cells import Cell
+from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
+from dalenius.linear.display import Display, displayed
+from dalenius.linear.tabulation import bounds
 from dalenius.publish._format import Format
+from dalenius.spec.speech import caption, conditions, has_error, heading, headline, name_of, rounding
 
 __all__ = ["HTML", "to_html"]
 
 _MOST_ROWS = 400
+_MOST_CELLS = 20_000
 _MOST_BARS = 40
 _STYLE = """
 :root{--ink:#1b2733;--soft:#5b6b7b;--line:#d9e0e7;--bar:#2f6f9f;--whisker:#b3541e;--paper:#fff}
 body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.6rem;margin-bottom:.2rem}.lead{color:var(--soft);margin-top:0}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin:2rem 0 .2rem}.lead{color:var(--soft);margin-top:0}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.5rem 0}
-th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left}
-td.n,th.n{text-align:right}.unreliable{font-style:italic;color:var(--soft)}
+th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
+td.n,th.n{text-align:right}td small{display:block;color:var(--soft)}.total{font-weight:600}
+.note{color:var(--soft);margin:.4rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{color:var(--soft)}dd{margin:0}
-svg{max-width:100%;height:auto}figure{margin:1.5rem 0}figcaption{color:var(--soft)}
+dd{overflow-wrap:anywhere}svg{max-width:100%;height:auto}figure{margin:1.5rem 0}figcaption{color:var(--soft)}
 """
 
 
 def to_html(release: Release, title: str | None = None, confidence: float = 0.95) -> str:
-    """The first table as a page."""
-    table = release.table
-    source = release.provenance
-    name = title or f"{' by '.join(a.name for a in table.space.axes) or 'Total'}: {source.dataset}"
+    """Every table of a release as one page."""
+    source, subject = release.provenance, release.about
+    shown = displayed(release)
+    name = title or subject.title or headline(subject, release.table.space.axes)
+    only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
+    parts = "".join(
+        f"<section>{_table(release, display, confidence)}{_figure(release, display, confidence)}</section>"
+        for display in shown
+    )
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(name)}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(name)}</h1>"
-        f'<p class="lead">{escape(source.guarantee)}</p>'
-        f"{_figure(release, table, confidence)}{_table(release, table, confidence)}{_facts(release)}</main></body></html>"
+        f'<p class="lead">{escape(subject.dataset or source.dataset)}, version {escape(source.version)}</p>{only}'
+        f"<p>{escape(source.guarantee)}</p>{parts}{_facts(release)}</main></body></html>"
     )
 
 
-def _figure(release: Release, table: Table, confidence: float) -> str:
-    lower, upper = bounds(release, table, confidence)
-    bars = bar_chart(table, lower.tolist(), upper.tolist())
-    note = f"Bars are released values; whiskers are {confidence:.0%} margins of error from the privacy noise."
+def _table(release: Release, display: Display, confidence: float) -> str:
+    """A heading, the crossed table and its caption."""
+    table, subject = display.table, release.about
+    unit = f" ({subject.unit})" if subject.unit and table.measure != "count" else ""
+    head = f"<h2>{escape(heading(release, table) + unit)}</h2>"
+    if table.space.size > _MOST_CELLS:
+        return f'{head}<p class="note">{table.space.size:,} cells: too many for a page; they are in the CSV file.</p>'
+    places = asked_layout(subject, table)
+    crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
+    said = " ".join(filter(None, (caption(release, table, confidence), rounding(display))))
+    body, left_out = _body(crosstab, display.digits)
+    note = f'<p class="note">{left_out:,} more rows are in the CSV file.</p>' if left_out else ""
+    columns = _head(release, crosstab)
+    return (
+        f'{head}<div class="scroll"><table><thead>{columns}</thead><tbody>{body}</tbody></table></div>'
+        f'{note}<p class="note">{escape(said)}</p>'
+    )
+
+
+def _head(release: Release, crosstab: Crosstab) -> str:
+    """Headings of the columns, one line an axis; the last line also names the rows."""
+    stub = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
+    rows = "".join(f'<th scope="col">{escape(name)}</th>' for name in stub)
+    if not crosstab.heads:
+        return f'<tr>{rows}<th scope="col" class="n">Value</th></tr>'
+    lines = []
+    for place, labels in enumerate(crosstab.heads):
+        name = name_of(release.about, crosstab.column_axes[place].name)
+        is_last = place == len(crosstab.heads) - 1
+        start = rows if is_last else f'<td colspan="{len(stub)}"></td>'
+        cells = "".join(
+            f'<th scope="{"colgroup" if span > 1 else "col"}" class="n" colspan="{span}">{escape(label)}</th>'
+            for label, span in labels
+        )
+        total = '<th scope="col" class="n">Total</th>' if crosstab.has_totals and is_last else ""
+        over = f'<tr><td colspan="{len(stub)}"></td><th colspan="{crosstab.width}">{escape(name)}</th></tr>'
+        lines.append(f"{over}<tr>{start}{cells}{total}</tr>")
+    return "".join(lines)
+
+
+def _body(crosstab: Crosstab, digits: int) -> tuple[str, int]:
+    """Rows of all sheets up to a limit, and how many are left out."""
+    width, parts, written = max(len(crosstab.row_axes), 1), [], 0
+    everything = sum(len(sheet.lines) for sheet in crosstab.sheets)
+    for sheet in crosstab.sheets:
+        if written >= _MOST_ROWS:
+            break
+        if sheet.title:
+            name = " · ".join(label for _, label in sheet.title)
+            parts.append(
+                f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>'
+            )
+        for line in sheet.lines[: _MOST_ROWS - written]:
+            parts.append(_row(line, width, digits))
+        written += len(sheet.lines)
+    return "".join(parts), max(everything - _MOST_ROWS, 0)
+
+
+def _row(line: Line, width: int, digits: int) -> str:
+    if line.is_total or not line.labels:
+        labels = f'<th scope="row" colspan="{width}">Total</th>'
+    else:
+        labels = "".join(
+            f'<th scope="row"{f" rowspan={span}" if span > 1 else ""}>{escape(label)}</th>'
+            for label, span in line.labels
+        )
+    return f"<tr>{labels}{''.join(_cell(cell, digits) for cell in line.cells)}</tr>"
+
+
+def _cell(cell: Cell, digits: int) -> str:
+    kind = "n total" if cell.is_total else "n"
+    if cell.value is None:
+        return f'<td class="{kind}">{"structural zero" if cell.is_structural else "–"}</td>'
+    half = f"<small>± {_above(cell.half, digits)}</small>" if cell.half else ""
+    return f'<td class="{kind}">{cell.value:,.{digits}f}{half}</td>'
+
+
+def _above(half: float, digits: int) -> str:
+    """A margin is never shown smaller than it is."""
+    scale = 10.0**digits
+    return f"{ceil(round(half * scale, 6)) / scale:,.{digits}f}"
+
+
+def _figure(release: Release, display: Display, confidence: float) -> str:
+    """The picture, and what it shows and leaves out."""
+    if display.table.space.size < 2 or not np.isfinite(display.values).any():
+        return ""
+    lower, upper = bounds(release, display.table, confidence)
+    bars, drawn = bar_chart(display, lower.tolist(), upper.tolist())
+    note = "Bars are released values" + (
+        f"; whiskers are {level(confidence)} margins of error from the privacy noise."
+        if has_error(display.table)
+        else ", without a margin of error."
+    )
+    known = int(np.isfinite(display.values).sum())
+    if drawn < known:
+        note += f" The {drawn} largest of {known:,} numbers are drawn; the rest is left out."
+    if known < display.table.space.size:
+        note += f" {display.table.space.size - known:,} cells without a number are left out."
+    if (display.values < 0).any():
+        note += " Negative values are drawn as zero."
     return f"<figure>{bars}<figcaption>{note}</figcaption></figure>"
 
 
-def bar_chart(table: Table, lower: list[float], upper: list[float]) -> str:
-    """Bars with whiskers for the largest cells, as SVG."""
-    values = table.values.tolist()
-    order = sorted(range(len(values)), key=lambda i: -values[i])[:_MOST_BARS]
-    order.sort()
+def bar_chart(display: Display, lower: list[float], upper: list[float]) -> tuple[str, int]:
+    """Bars with whiskers for the largest cells, as SVG, and how many there are."""
+    values = display.values.tolist()
+    known = [i for i, value in enumerate(values) if isfinite(value)]
+    order = sorted(sorted(known, key=lambda i: -values[i])[:_MOST_BARS])
     tops = [upper[i] if isfinite(upper[i]) else values[i] for i in order]
-    top = max([*tops, 1.0])
+    top = max([*tops, 1e-9])
     left, width, row = 260, 520, 20
-    labels = _cell_names(table.space, order)
     parts = []
-    for line, (i, label) in enumerate(zip(order, labels, strict=True)):
+    for line, i in enumerate(order):
         y = 10 + line * row
         length = max(values[i], 0) / top * width
+        label = _cell_name(display.table.space, i)
         parts.append(
             f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>'
         )
         parts.append(f'<rect x="{left}" y="{y + 3}" width="{length:.1f}" height="{row - 8}" fill="#2f6f9f"/>')
+        end = left + length
         if isfinite(lower[i]) and isfinite(upper[i]):
             a, b = (left + max(e, 0) / top * width for e in (lower[i], upper[i]))
             m = y + 3 + (row - 8) / 2
+            end = max(end, b)
             parts.append(
                 f'<path d="M{a:.1f} {m:.1f}H{b:.1f}M{a:.1f} {m - 4:.1f}v8M{b:.1f} {m - 4:.1f}v8"'
                 ' stroke="#b3541e" stroke-width="1.5" fill="none"/>'
             )
-        parts.append(f'<text x="{left + width + 8}" y="{y + 12}" font-size="11">{values[i]:,.0f}</text>')
+        parts.append(
+            f'<text x="{end + 8:.1f}" y="{y + 12}" font-size="11">{values[i]:,.{display.digits}f}</text>'
+        )
     height = 20 + row * len(order)
-    return (
+    drawing = (
         f'<svg role="img" aria-label="Bar chart of the released values" viewBox="0 0 {left + width + 90} {height}"'
         f' font-family="system-ui,sans-serif">{"".join(parts)}</svg>'
     )
+    return drawing, len(order)
 
 
-def _cell_names(space: CellSpace, order: list[int]) -> list[str]:
-    cells = space.labels() or [("total",)]
-    return [" · ".join(cells[i])[:44] for i in order]
-
-
-def _table(release: Release, table: Table, confidence: float) -> str:
-    names = header(table.space)
-    wide = len(table.space.axes)
-    head = "".join(
-        f'<th scope="col"{" class=n" if wide <= i < len(names) - 1 else ""}>{escape(n)}</th>'
-        for i, n in enumerate(names)
-    )
-    body = []
-    for shown, row in enumerate(rows(release, table, confidence)):
-        if shown == _MOST_ROWS:
-            break
-        cells = "".join(f"<td>{escape(str(c))}</td>" for c in row[:wide])
-        numbers = "".join(f'<td class="n">{_number(c)}</td>' for c in row[wide:-1])
-        body.append(f"<tr>{cells}{numbers}<td>{escape(str(row[-1]))}</td></tr>")
-    rest = table.space.size - _MOST_ROWS
-    note = f"<p>{rest:,} more cells are in table.csv.</p>" if rest > 0 else ""
-    caption = f"Released values with {confidence:.0%} margins of error"
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{note}"
-
-
-def _number(value: object) -> str:
-    if value is None:
-        return "withheld"
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+def _cell_name(space: CellSpace, index: int) -> str:
+    places = np.unravel_index(index, space.shape)
+    labels = [axis.labels[place] for axis, place in zip(space.axes, places, strict=True)]
+    name = " · ".join(labels) or "total"
+    return name if len(name) <= 40 else f"{name[:39]}…"
 
 
 def _facts(release: Release) -> str:
     source = release.provenance
     facts = {
+        "Data set": source.dataset,
         "Population": source.population,
         "Version": source.version,
         "Definition": source.definition,

@@ -8,7 +8,7 @@ __all__ = ["TSV", "to_tsv"]
 
 
 def to_tsv(release: Release, table: Table | None = None, confidence: float = 0.95) -> str:
-    """The first table (or the one given) as tab-separated text; a label cannot become a formula."""
+    """All tables (or the one given) as tab-separated text; a label cannot become a formula."""
     return delimited(release, table, confidence, "\t")
 
 

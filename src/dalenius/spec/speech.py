@@ -20,7 +20,7 @@ from dalenius.spec.method import Words
 
 DEFAULT = "en"
 _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
-_WEIGHTED = {"en": "{measure}, weighted by {weight}", "de": "{measure}, gewichtet mit {weight}"}
+_WEIGHTED = {"en": "{measure} (weighted by {weight})", "de": "{measure} (gewichtet mit {weight})"}
 _UNKNOWN = {
     "en": "Without a margin of error: the size of the noise depends on the data and is withheld.",
     "de": "Ohne Fehlermarge: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
@@ -43,7 +43,10 @@ _OF_MARGIN = {
     "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
     "de": "Ein Feld von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
 }
-_ALL = {"en": "the total", "de": "der Summe"}
+_OF_TOTAL = {
+    "en": "Expect the total to be off by at most ± {error} (95 %).",
+    "de": "Die Summe aller Felder weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+}
 Show = Callable[[float], str]
 
 
@@ -78,15 +81,26 @@ def axis_label(subject: Subject, axis: Axis) -> str:
     return f"{subject.label(axis.variable)} ({axis.level})" if axis.level else subject.label(axis.variable)
 
 
+def name_of(subject: Subject, axis: str) -> str:
+    """What an axis is called, given its name: a variable, or "variable.level"."""
+    variable, _, level_name = axis.partition(".")
+    return f"{subject.label(variable)} ({level_name})" if level_name else subject.label(variable)
+
+
+def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, what: str = "") -> str:
+    """What is shown, by what: "Mean of Income by District, Sex", axes in the order in which they were asked for."""
+    measure = what or measured(subject, language)
+    names = ", ".join(axis_label(subject, axis) for axis in in_order(subject, axes))
+    return said(_BY, language).format(measure=measure, names=names) if names else measure
+
+
 def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
-    """A table in a few words: "Mean of Income by District, Sex", axes in the order in which they were asked for."""
-    subject = release.about
-    what = _shown(release, table, language)
-    names = ", ".join(axis_label(subject, axis) for axis in in_order(subject, table.space.axes))
-    return said(_BY, language).format(measure=what, names=names) if names else what
+    """A table in a few words."""
+    return headline(release.about, table.space.axes, language, shown_measure(release, table, language))
 
 
-def _shown(release: Release, table: Table, language: str) -> str:
+def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> str:
+    """What the cells of a table show."""
     method = method_of(release, table)
     if release.tables and table is not release.tables[0] and table.measure not in (method, "weighted count"):
         # A second table that no method asks for, such as the squared weights of a weighted count, has its own name.
@@ -146,9 +160,8 @@ def expectation(
     """What error to expect, known before data are read: one sentence, or one for each margin of a list."""
     if preview.get("margins"):
         return [
-            said(_OF_MARGIN, language).format(
-                names=" × ".join(label(name) for name in margin["axes"]) or said(_ALL, language),
-                error=show(half_width(margin)),
+            said(_OF_MARGIN if margin["axes"] else _OF_TOTAL, language).format(
+                names=" × ".join(label(name) for name in margin["axes"]), error=show(half_width(margin))
             )
             for margin in preview["margins"]
         ]

@@ -1,0 +1,220 @@
+"""Releases in the terminal: what they are about, then every table in the layout that was asked for, with its caption."""
+
+from collections.abc import Iterator
+from itertools import product
+from math import ceil, floor, isnan
+from typing import TYPE_CHECKING
+
+from dalenius.cli.output import console, number
+from dalenius.cli.terminal import styled
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from dalenius.core.release import Release
+    from dalenius.linear.cells import Cell
+    from dalenius.linear.crosstab import Crosstab, Sheet
+    from dalenius.linear.display import Display
+
+_MOST_ROWS = 60
+_LEAST_LABEL = 12
+
+
+def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
+    """The subject and the guarantee, then every table that fits, with margins of error where there are some."""
+    from dalenius.linear.display import displayed
+    from dalenius.spec.speech import conditions
+
+    out = console()
+    source, subject = release.provenance, release.about
+    if subject.title:
+        out.print(styled((subject.title, "bold")))
+    request = (f"request {source.digest[:12]}", "dim")
+    dataset = (
+        source.dataset if subject.dataset in ("", source.dataset) else f"{subject.dataset} ({source.dataset})"
+    )
+    out.print(styled((dataset, "bold"), f" {source.version}   ", request))
+    if subject.where:
+        out.print(styled(("Only", "bold"), f" {'; '.join(conditions(subject))}"))
+    out.print(styled((source.guarantee, "dim")))
+    for warning in source.warnings:
+        out.print(styled(("Note:", "yellow"), f" {warning}"))
+    if not release.tables:
+        out.print(styled(("The outcome was 'no reply'. It was charged like any other.", "yellow")))
+    for display in displayed(release):
+        print_table(release, display, confidence=confidence, most_rows=most_rows)
+
+
+def print_table(release: "Release", display: "Display", *, confidence: float, most_rows: int) -> None:
+    """One table: crossed as asked for where that fits the terminal, otherwise one line a cell; then its caption."""
+    from dalenius.linear.crosstab import asked_layout, lay_out
+    from dalenius.spec.speech import caption, heading, rounding
+
+    out, table, subject = console(), display.table, release.about
+    title = heading(release, table) + (
+        f" ({subject.unit})" if subject.unit and table.measure != "count" else ""
+    )
+    out.print(styled("\n", (title, "italic")))
+    crosstab = None
+    if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:
+        places = asked_layout(subject, table)
+        crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
+    sheets = _crossed(release, crosstab, display, most_rows) if crosstab else []
+    if not sheets or any(_width(grid) > out.width for _, grid in sheets):
+        more = f"{table.space.size - most_rows:,} more cells; `dalenius show --rows 0` shows all."
+        sheets = [("", _listed(release, display, confidence, most_rows))]
+    else:
+        more = ""
+    for name, grid in sheets:
+        if name:
+            console().print(styled((name, "bold")))
+        # A table that does not fit is printed as wide as it is, and the terminal breaks its lines.
+        out.width = max(console().width, _width(grid))
+        out.print(grid)
+    if more and table.space.size > most_rows:
+        console().print(styled((more, "dim")))
+    said = " ".join(filter(None, (caption(release, table, confidence), rounding(display))))
+    console().print(styled((said, "dim")))
+
+
+def _width(grid: "RichTable") -> int:
+    return 1 + sum(3 + (column.min_width or 0) for column in grid.columns)
+
+
+def _crossed(
+    release: "Release", crosstab: "Crosstab", display: "Display", most_rows: int
+) -> "list[tuple[str, RichTable]]":
+    """A name and a grid for each sheet; nothing where there are no columns, or too many rows to cross."""
+    from dalenius.spec.speech import name_of
+
+    if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
+        return []
+    heads = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
+    heads += _column_heads(crosstab)
+    sheets = []
+    for sheet in crosstab.sheets:
+        name = "; ".join(f"{name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
+        lines = _sheet_lines(crosstab, sheet, display.digits)
+        sheets.append((name, _grid(heads, lines, max(len(crosstab.row_axes), 1))))
+    return sheets
+
+
+def _column_heads(crosstab: "Crosstab") -> list[str]:
+    heads = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
+    return [*heads, "Total"] if crosstab.has_totals else heads
+
+
+def _sheet_lines(crosstab: "Crosstab", sheet: "Sheet", digits: int) -> list[list[str]]:
+    width = max(len(crosstab.row_axes), 1)
+    lines = []
+    for line in sheet.lines:
+        labels = [label for label, _ in line.labels] or ["Total"]
+        # A label stands once for the lines below that share it.
+        stub = (
+            [*labels, *[""] * (width - len(labels))]
+            if line.is_total
+            else [*[""] * (width - len(labels)), *labels]
+        )
+        lines.append([*stub, *(_cell(cell, digits) for cell in line.cells)])
+    return lines
+
+
+def _cell(cell: "Cell", digits: int) -> str:
+    if cell.is_structural:
+        return "structural 0"
+    if cell.value is None:
+        return "–"
+    return number(_rounded(cell.value, digits), digits) + (
+        f" ± {number(_above(cell.half, digits), digits)}" if cell.half else ""
+    )
+
+
+def _rounded(value: float, digits: int) -> float | int:
+    return round(value) if digits == 0 else value
+
+
+def _above(value: float, digits: int) -> float | int:
+    """Rounded away from zero error: a margin is never shown smaller than it is."""
+    scale = 10.0**digits
+    up = ceil(round(value * scale, 6)) / scale
+    return round(up) if digits == 0 else up
+
+
+def _below(value: float, digits: int) -> float | int:
+    scale = 10.0**digits
+    down = floor(round(value * scale, 6)) / scale
+    return round(down) if digits == 0 else down
+
+
+def _listed(release: "Release", display: "Display", confidence: float, most_rows: int) -> "RichTable":
+    """One line a cell: labels in the order asked for, value, and margin and interval where the table has an error."""
+    import numpy as np
+
+    from dalenius.core.estimate import level
+    from dalenius.spec.speech import axis_label, has_error, in_order
+
+    table = display.table
+    axes = in_order(release.about, table.space.axes)
+    places = [table.space.axes.index(axis) for axis in axes]
+    # Cells in the order in which the labels are read, the last one running fastest.
+    cells = np.arange(table.space.size).reshape(table.shape).transpose(places).ravel()[:most_rows]
+    labels = product(*(axis.labels for axis in axes))
+    is_known = has_error(table)
+    numbers = _numbers(release, display, cells.tolist(), confidence, is_known=is_known)
+    lines = [[*cell, *row] for cell, row in zip(labels, numbers, strict=False)]
+    heads = [*(axis_label(release.about, axis) for axis in axes), "value"]
+    heads += [f"± {level(confidence)}", "interval"] if is_known else []
+    return _grid(heads, lines, len(axes))
+
+
+def _numbers(
+    release: "Release", display: "Display", cells: list[int], confidence: float, *, is_known: bool
+) -> Iterator[list[str]]:
+    """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact ones."""
+    from dalenius.linear.display import WHOLE
+    from dalenius.linear.tabulation import bounds
+
+    lower, upper = bounds(release, display.table, confidence)
+    structural = set(display.table.space.structural_indices)
+    blank = ["", ""] if is_known else []
+    for i in cells:
+        digits, value = display.digits, float(display.values[i])
+        if isnan(value) or i in structural:
+            yield ["–" if isnan(value) else "structural 0", *blank]
+            continue
+        text, low, high = number(_rounded(value, digits), digits), float(lower[i]), float(upper[i])
+        if isnan(low) or isnan(high):
+            yield [text, *blank]
+            continue
+        half = _above(high - value, digits)
+        if display.rounding == WHOLE:
+            exact = float(display.table.values[i])
+            half = _above(high - exact + abs(value - exact), digits)
+            low, high = max(value - half, 0.0), max(value + half, 0.0)
+        ends = f"{number(_below(low, digits), digits)} – {number(_above(high, digits), digits)}"
+        yield [text, number(half, digits), ends]
+
+
+def _grid(heads: list[str], lines: list[list[str]], stubs: int) -> "RichTable":
+    """Labels may run over several lines, down to a width at which they can be read; numbers are never cut."""
+    from rich.cells import cell_len
+    from rich.table import Table as RichTable
+
+    grid = RichTable(header_style="bold")
+    for place, name in enumerate(heads):
+        is_label = place < stubs
+        longest = max((cell_len(line[place]) for line in lines), default=0)
+        if is_label:
+            least = min(max(longest, cell_len(name)), _LEAST_LABEL)
+        else:
+            least = max([longest, *(cell_len(word) for word in ([name] if len(name) < 9 else name.split()))])
+        grid.add_column(
+            name,
+            min_width=least,
+            width=None if is_label else least,
+            overflow="fold",
+            justify="left" if is_label else "right",
+        )
+    for line in lines:
+        grid.add_row(*line)
+    return grid
