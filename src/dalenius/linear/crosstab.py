@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, isnan, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -90,20 +90,26 @@ class _Part:
         )
 
 
-def asked_layout(subject: Subject, table: Table) -> dict[str, list[str]]:
+class Places(TypedDict, total=False):
+    """Names of axes on rows, columns and wafers."""
+
+    rows: list[str]
+    columns: list[str]
+    wafers: list[str]
+
+
+def asked_layout(subject: Subject, table: Table) -> Places:
     """Names of a table's axes on rows, columns and wafers, as the request placed them; a coarser level stands where its
     variable was placed. Where nothing is left on the rows, the first of several columns stands there.
     """
-    places: dict[str, list[str]] = {}
-    for place in ("rows", "columns", "wafers"):
-        asked: tuple[str, ...] = getattr(subject, place)
-        variables = [name.partition(".")[0] for name in asked]
-        here = [a for a in table.space.axes if a.name in asked or a.variable in variables]
-        here.sort(key=lambda axis: variables.index(axis.variable) if axis.variable in variables else 0)
-        places[place] = [axis.name for axis in here]
-    if not places["rows"] and len(places["columns"]) > 1:
-        places["rows"] = [places["columns"].pop(0)]
-    return places
+    names = {axis.variable: axis.name for axis in table.space.axes}
+    rows, columns, wafers = (
+        [names[v] for v in (name.partition(".")[0] for name in asked) if v in names]
+        for asked in (subject.rows, subject.columns, subject.wafers)
+    )
+    if not rows and len(columns) > 1:
+        rows = [columns.pop(0)]
+    return Places(rows=rows, columns=columns, wafers=wafers)
 
 
 def lay_out(

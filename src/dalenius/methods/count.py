@@ -49,7 +49,7 @@ class CountMethod:
         "de": Words(
             title="Anzahl der Datensätze",
             preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

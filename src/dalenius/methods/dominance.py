@@ -87,9 +87,9 @@ class DominanceMethod:
             caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
         ),
         "de": Words(
-            title="Anzahl der Felder, in denen wenige die Summe von {of} beherrschen",
-            preview="Die Anzahl der beherrschten Felder weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}; welche Felder es sind, wird nicht veröffentlicht.",
+            title="Anzahl der Zellen, in denen wenige die Summe von {of} beherrschen",
+            preview="Die Anzahl der beherrschten Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; welche Zellen es sind, wird nicht veröffentlicht.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

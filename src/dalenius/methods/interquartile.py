@@ -38,7 +38,7 @@ class InterquartileMethod:
         "de": Words(
             title="Quartilsabstand von {of}",
             preview="Wie weit der Quartilsabstand abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Der Quartilsabstand steht ohne Fehlermarge: die Größe des Rauschens folgt den Daten.",
+            caption="Der Quartilsabstand steht ohne Fehlerspanne: die Größe des Rauschens folgt den Daten.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -41,9 +41,9 @@ class LargestTotalMethod:
             caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the largest.",
         ),
         "de": Words(
-            title="Feld mit der größten Summe von {of}",
-            preview="Wie wahrscheinlich das richtige Feld ist, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Das Feld wurde mit Rauschen ausgewählt, das den Daten folgt; ein Feld mit naher Summe kann das größte sein.",
+            title="Zelle mit der größten Summe von {of}",
+            preview="Wie wahrscheinlich die richtige Zelle ist, hängt von den Daten ab und wird nicht veröffentlicht.",
+            caption="Die Zelle wurde mit Rauschen ausgewählt, das den Daten folgt; eine Zelle mit naher Summe kann die größte sein.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -38,7 +38,7 @@ class MaximumMethod:
         "de": Words(
             title="Größter Wert von {of}",
             preview="Wie weit der größte Wert abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Der größte Wert steht ohne Fehlermarge: die Größe des Rauschens folgt den Daten.",
+            caption="Der größte Wert steht ohne Fehlerspanne: die Größe des Rauschens folgt den Daten.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -61,9 +61,9 @@ class MeanMethod:
         ),
         "de": Words(
             title="Mittelwert von {of}",
-            preview="In einem Feld mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error}"
-            " ab (95 %), in kleineren Feldern um mehr.",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die veröffentlichte"
+            preview="In einer Zelle mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error}"
+            " ab (95 %), in kleineren Zellen um mehr.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die veröffentlichte"
             " Anzahl unter eins liegt.",
         ),
     }

@@ -44,7 +44,7 @@ class MedianMethod:
         "de": Words(
             title="Median von {of}",
             preview="Wie weit ein Median abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Mediane sind ausgewählte Werte: verlässlich, wo ein Feld viele Datensätze hat, ohne Fehlermarge.",
+            caption="Mediane sind ausgewählte Werte: verlässlich, wo eine Zelle viele Datensätze hat, ohne Fehlerspanne.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

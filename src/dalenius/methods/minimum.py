@@ -38,7 +38,7 @@ class MinimumMethod:
         "de": Words(
             title="Kleinster Wert von {of}",
             preview="Wie weit der kleinste Wert abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Der kleinste Wert steht ohne Fehlermarge: die Größe des Rauschens folgt den Daten.",
+            caption="Der kleinste Wert steht ohne Fehlerspanne: die Größe des Rauschens folgt den Daten.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

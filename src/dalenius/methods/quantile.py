@@ -45,7 +45,7 @@ class QuantileMethod:
         "de": Words(
             title="Quantil von {of}",
             preview="Wie weit ein Quantil abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Quantile sind ausgewählte Werte: verlässlich, wo ein Feld viele Datensätze hat, ohne Fehlermarge.",
+            caption="Quantile sind ausgewählte Werte: verlässlich, wo eine Zelle viele Datensätze hat, ohne Fehlerspanne.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -38,7 +38,7 @@ class RangeMethod:
         "de": Words(
             title="Spannweite von {of}",
             preview="Wie weit die Spannweite abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Die Spannweite steht ohne Fehlermarge: die Größe des Rauschens folgt den Daten.",
+            caption="Die Spannweite steht ohne Fehlerspanne: die Größe des Rauschens folgt den Daten.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -38,7 +38,7 @@ class SecondMaximumMethod:
         "de": Words(
             title="Zweitgrößter Wert von {of}",
             preview="Wie weit der zweitgrößte Wert abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Der zweitgrößte Wert steht ohne Fehlermarge: die Größe des Rauschens folgt den Daten.",
+            caption="Der zweitgrößte Wert steht ohne Fehlerspanne: die Größe des Rauschens folgt den Daten.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

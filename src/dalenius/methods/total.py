@@ -48,7 +48,7 @@ class TotalMethod:
         "de": Words(
             title="Summe von {of}",
             preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlermarge durch das Schutzrauschen, {level}.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -22,6 +22,7 @@ from dalenius.server.views import (
     SavedTable,
     VariableView,
 )
+from dalenius.spec import speech
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 
@@ -112,7 +113,7 @@ def preview(
         mechanism=plan.mechanism,
         strategy=plan.strategy,
         std_error=_number(details.get("std_error")),
-        half_width_95=_number(details.get("half_width_95")),
+        half_width_95=speech.half_width(details) if "std_error" in details else None,
         evidence=plan.evidence.to_dict(),
         warnings=tuple(plan.warnings),
         is_queued=quote.cells > direct_cells,

@@ -23,11 +23,11 @@ _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
 _WEIGHTED = {"en": "{measure} (weighted by {weight})", "de": "{measure} (gewichtet mit {weight})"}
 _UNKNOWN = {
     "en": "Without a margin of error: the size of the noise depends on the data and is withheld.",
-    "de": "Ohne Fehlermarge: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
+    "de": "Ohne Fehlerspanne: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
 }
 _MOVED = {
     "en": "Without a margin of error: the numbers were moved to agree with others.",
-    "de": "Ohne Fehlermarge: die Zahlen wurden verschoben, damit sie zu anderen passen.",
+    "de": "Ohne Fehlerspanne: die Zahlen wurden verschoben, damit sie zu anderen passen.",
 }
 _ROUNDED = {
     WHOLE: {
@@ -41,11 +41,11 @@ _ROUNDED = {
 }
 _OF_MARGIN = {
     "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
-    "de": "Ein Feld von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+    "de": "Eine Zelle von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
 }
 _OF_TOTAL = {
     "en": "Expect the total to be off by at most ± {error} (95 %).",
-    "de": "Die Summe aller Felder weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+    "de": "Die Summe aller Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
 }
 Show = Callable[[float], str]
 

@@ -108,6 +108,7 @@ def _show(
         layout_query=layout_query(state),
         list_href=f"/d/{quote(dataset.name)}/list?{urlencode(state.to_pairs())}",
         preview=preview,
+        expected=wording.expected(dataset, state.measure, preview) if preview else (),
         from_list=from_list,
         narrower=None if from_list or error else _narrower(services, user, dataset, state, wording),
         error=error,

@@ -2,13 +2,17 @@
 
 from dalenius.linear.cells import UNRELIABLE
 from dalenius.linear.crosstab import Crosstab, flat
+from dalenius.linear.display import Display
 from dalenius.server import charts
 from dalenius.server.pages import numbers
 from dalenius.server.pages.shown import Shown
+from dalenius.server.pages.wording import Wording
 
 
-def draw(shown: Shown, crosstab: Crosstab, kind: str, confidence: str) -> tuple[str, str]:
-    """The chart as SVG, and the sentence below it."""
+def draw(
+    shown: Shown, crosstab: Crosstab, display: Display, kind: str, confidence: str, *, has_margins: bool
+) -> tuple[str, str]:
+    """The chart as SVG, and the sentence below it: what is drawn, and what is left out."""
     if kind == "none":
         return "", ""
     wording = shown.wording
@@ -16,7 +20,9 @@ def draw(shown: Shown, crosstab: Crosstab, kind: str, confidence: str) -> tuple[
     is_percent = crosstab.show != "value"
 
     def text(value: float) -> str:
-        return numbers.percent(value, wording.language, 0) if is_percent else wording.num(value)
+        return (
+            numbers.percent(value, wording.language, 0) if is_percent else wording.num(value, display.digits)
+        )
 
     marks = [
         charts.Mark(
@@ -33,18 +39,28 @@ def draw(shown: Shown, crosstab: Crosstab, kind: str, confidence: str) -> tuple[
     ]
     if kind == "heat":
         width = max(len(cells) // max(len({(i["wafer"], i["row"]) for i in cells}), 1), 1)
-        lines = [marks[i : i + width] for i in range(0, len(marks), width)][: charts.MOST_BARS]
+        every = [marks[i : i + width] for i in range(0, len(marks), width)]
+        lines = every[: charts.MOST_BARS]
         rows = [line[0].group or line[0].label for line in lines]
         columns = [m.label for m in lines[0]] if crosstab.column_axes else [""]
+        drawn_cells = len(lines) * min(width, charts.MOST_COLUMNS)
+        note = _with_rest(wording, wording.t("release.chart_note_heat"), drawn_cells, len(marks))
         drawn = charts.heat(
             rows, columns, lines, title=wording.t("release.heat_title", name=shown.heading),
-            description=wording.t("release.chart_note_heat"), show=text,
+            description=note, show=text,
         )  # fmt: skip
-        return drawn, wording.t("release.chart_note_heat")
-    note = wording.t("release.chart_note", level=confidence)
-    if len(marks) > charts.MOST_BARS:
-        note += " " + wording.t("release.chart_cut", n=charts.MOST_BARS)
+        return drawn, note
+    note = wording.t("release.chart_note" if has_margins else "release.chart_note_plain", level=confidence)
+    known = sum(mark.value is not None for mark in marks)
+    note = _with_rest(wording, note, min(known, charts.MOST_BARS), len(marks))
     drawn = charts.bars(
         marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text
     )
     return drawn, note
+
+
+def _with_rest(wording: Wording, note: str, drawn: int, every: int) -> str:
+    """The note, with how many numbers are left out."""
+    if drawn >= every:
+        return note
+    return f"{note} {wording.t('release.chart_cut', n=wording.num(drawn), all=wording.num(every))}"

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil
+from math import ceil, floor
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dalenius.core.law import Additive, Withheld
-from dalenius.core.release import Release
+from dalenius.core.release import Release, Table
 from dalenius.linear.cells import Cell
-from dalenius.linear.crosstab import Crosstab, Margins, lay_out
+from dalenius.linear.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
+from dalenius.linear.display import Display, displayed
 from dalenius.server.auth import CurrentUser
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
@@ -21,7 +22,9 @@ from dalenius.server.pages.drawing import draw
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
+from dalenius.spec import speech
 from dalenius.spec.canonical import method_of
+from dalenius.spec.speech import has_error
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -68,22 +71,30 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     kind = params.get("chart", "bars") if params.get("chart") in ("bars", "heat", "none") else "bars"
     totals = params.get("totals") != "off"
     size = release.table.space.size if release.tables else 0
-    crosstab = None
+    crosstab, display, others = None, None, []
     if 0 < size <= MOST_CELLS:
-        named = dict_of(_by_axis(shown))
+        display, *further = displayed(release)
+        level = int(confidence) / 100
         crosstab = lay_out(
             release,
-            shown.spoken(release.table),
-            rows=named.get("rows", ()),
-            columns=named.get("columns", ()),
-            wafers=named.get("wafers", ()),
+            shown.spoken(display.table),
+            **_places(shown, display.table),
             show=show,
             totals=totals,
-            confidence=int(confidence) / 100,
+            confidence=level,
             margins=margins,
+            shown=display.values,
         )
+        others = [
+            _other(shown, each, error_as, level, totals=totals)
+            for each in further
+            if _is_apart(each, display)
+        ]
     cells = [c for s in crosstab.sheets for line in s.lines for c in line.cells] if crosstab else []
-    drawn, note = draw(shown, crosstab, kind, confidence) if crosstab else ("", "")
+    has_margins = display is not None and has_error(display.table) and not is_anchored
+    drawn, note = "", ""
+    if crosstab and display:
+        drawn, note = draw(shown, crosstab, display, kind, confidence, has_margins=has_margins)
     return shown.answer(
         "release/page.html",
         "table",
@@ -99,7 +110,9 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         chart=drawn,
         chart_note=note,
         kept_pairs=[(k, v) for k, v in params.multi_items() if k not in (*_MEANINGS, "again")],
-        caption=_caption(shown, crosstab, error_as, confidence, is_anchored=is_anchored),
+        others=others,
+        has_margins=has_margins,
+        caption=_caption(shown, display, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(
             shown.dataset,
             method_of(shown.provenance.request),
@@ -107,8 +120,8 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         ),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),
-        cell_text=partial(_cell_text, shown.wording),
-        error_text=partial(_error_text, shown.wording, error_as),
+        cell_text=partial(_cell_text, shown.wording, display),
+        error_text=partial(_error_text, shown.wording, display, error_as),
         formats=list(shown.services.formats()),
         download_href=_download_href(shown),
         noise_text=_noise_text(shown),
@@ -118,44 +131,98 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
 
 
 def _caption(
-    shown: Shown, crosstab: Crosstab | None, error_as: str, confidence: str, *, is_anchored: bool
+    shown: Shown,
+    display: Display | None,
+    crosstab: Crosstab | None,
+    error_as: str,
+    confidence: str,
+    *,
+    is_anchored: bool,
 ) -> str:
+    """What is shown, and what its margins of error are, in the words of the method."""
     wording = shown.wording
-    what = wording.t(f"show.{crosstab.show if crosstab else 'value'}")
-    what = "; ".join([*shown.conditions, what])
-    if is_anchored:
-        return f"{what}, {wording.t('release.values_anchored')}"
-    return wording.t(
-        "release.caption", what=what, error=wording.t(f"release.caption_{error_as}", level=confidence)
+    what = "; ".join([*shown.conditions, wording.t(f"show.{crosstab.show if crosstab else 'value'}")])
+    if display is None:
+        return what
+    if error_as == "interval" and has_error(display.table) and not is_anchored:
+        said = wording.t("release.caption_interval", level=confidence)
+    else:
+        said = speech.caption(
+            shown.release, shown.release.table, int(confidence) / 100, wording.language, is_moved=is_anchored
+        )
+    rounded = speech.rounding(display, wording.language) if crosstab and crosstab.show == "value" else ""
+    return " ".join(filter(None, (f"{what}.", said, rounded)))
+
+
+def _places(shown: Shown, table: Table) -> Places:
+    """The layout of the address, by names of axes; without one, the layout that was asked for."""
+    known = {axis.variable: axis.name for axis in shown.axes}
+    named = dict_of([(place, known.get(name, name)) for place, name in shown.layout])
+    if not named:
+        return asked_layout(shown.release.about, table)
+    return Places(
+        rows=named.get("rows", []), columns=named.get("columns", []), wafers=named.get("wafers", [])
     )
 
 
-def _by_axis(shown: Shown) -> list[tuple[str, str]]:
-    """The layout by names of axes; addresses may name the variable instead."""
-    known = {axis.variable: axis.name for axis in shown.axes}
-    return [(place, known.get(name, name)) for place, name in shown.layout]
+def _is_apart(display: Display, first: Display) -> bool:
+    """Whether a table is more than a margin of the first, whose margins are its totals."""
+    axes = {axis.name for axis in display.table.space.axes}
+    is_margin = axes <= {axis.name for axis in first.table.space.axes}
+    is_small = display.table.space.size <= MOST_CELLS
+    return is_small and not (is_margin and display.table.measure == first.table.measure)
 
 
-def _cell_text(wording: Wording, cell: Cell) -> str:
+def _other(
+    shown: Shown, display: Display, error_as: str, confidence: float, *, totals: bool
+) -> dict[str, object]:
+    """A further table of a release, below the first."""
+    release, table, wording = shown.release, display.table, shown.wording
+    said = speech.caption(release, table, confidence, wording.language)
+    return {
+        "crosstab": lay_out(
+            release,
+            shown.spoken(table),
+            **asked_layout(release.about, table),
+            totals=totals,
+            confidence=confidence,
+            shown=display.values,
+        ),
+        "heading": shown.table_heading(table),
+        "caption": " ".join(filter(None, (said, speech.rounding(display, wording.language)))),
+        "cell_text": partial(_cell_text, wording, display),
+        "error_text": partial(_error_text, wording, display, error_as),
+    }
+
+
+def _cell_text(wording: Wording, display: Display | None, cell: Cell) -> str:
     value = cell.value or 0.0
     if not cell.is_percent:
-        return wording.num(value)
+        return wording.num(value, display.digits if display else None)
     digits = 1 if cell.half is None else numbers.percent_digits(cell.half)
     return numbers.percent(value, wording.language, digits)
 
 
-def _error_text(wording: Wording, error_as: str, cell: Cell) -> str:
-    language = wording.language
-    digits = numbers.percent_digits(cell.half or 0.0)
-    text: Callable[[float], str] = (
-        (lambda v: numbers.percent(v, language, digits)) if cell.is_percent else wording.num
-    )
-    if error_as == "interval" and cell.lower is not None and cell.upper is not None:
-        return wording.t("release.to_read", low=text(cell.lower), high=text(cell.upper))
-    half = cell.half or 0.0
+def _error_text(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
+    """A margin or an interval with the precision of the table, never narrower than it is."""
+    language, half = wording.language, cell.half or 0.0
+    if cell.is_percent:
+        digits = numbers.percent_digits(half)
+        text: Callable[[float], str] = lambda v: numbers.percent(v, language, digits)  # noqa: E731 - one of two formats
+    else:
+        digits = display.digits if display else 0
+        text = lambda v: wording.num(v, digits)  # noqa: E731 - one of two formats
+    is_known = cell.lower is not None and cell.upper is not None
+    scale = 1.0 if cell.is_percent else 10.0**digits
+    if error_as == "interval" and is_known and cell.is_percent:
+        return wording.t("release.to_read", low=text(cell.lower or 0.0), high=text(cell.upper or 0.0))
+    if error_as == "interval" and is_known:
+        low = floor(round((cell.lower or 0.0) * scale, 6)) / scale
+        high = ceil(round((cell.upper or 0.0) * scale, 6)) / scale
+        return wording.t("release.to_read", low=text(low), high=text(high))
     if cell.is_percent and half < 0.5 * 10.0 ** (-2 - digits):
         return f"<\u202f{text(10.0 ** (-2 - digits))}"
-    return f"±\u202f{text(half if cell.is_percent or half < 10 else ceil(half))}"
+    return f"±\u202f{text(half if cell.is_percent else ceil(round(half * scale, 6)) / scale)}"
 
 
 def _download_href(shown: Shown) -> Callable[[str], str]:
@@ -167,6 +234,8 @@ def _download_href(shown: Shown) -> Callable[[str], str]:
 
 def _noise_text(shown: Shown) -> str:
     law, wording = shown.release.law, shown.wording
+    if shown.release.tables and not has_error(shown.release.table):
+        return speech.caption(shown.release, shown.release.table, 0.95, wording.language)
     if isinstance(law, Withheld):
         return wording.t("release.noise_withheld")
     if isinstance(law, Additive) and shown.release.tables and len(shown.release.blocks) == 1:

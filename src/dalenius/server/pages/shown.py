@@ -17,6 +17,7 @@ from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
+from dalenius.spec import speech
 from dalenius.spec.canonical import method_of
 
 
@@ -59,10 +60,21 @@ class Shown:
         """The table in a few words."""
         if self.state is not None and self.dataset is not None:
             return self.wording.state_title(self.dataset, self.state)
+        return self.release.about.title or self.described
+
+    @property
+    def described(self) -> str:
+        """What is shown, by what, in the reader's language; beside a title that somebody gave."""
         described = self.provenance.request
         of = described.get("of")
         variables = [axis.variable for axis in self._in_order()]
         return self.wording.title(self.dataset, method_of(described), str(of) if of else None, variables)
+
+    def table_heading(self, table: Table) -> str:
+        """A further table of the release in a few words."""
+        method, of = speech.method_of(self.release, table), self.release.about.of
+        axes = speech.in_order(self.release.about, table.space.axes)
+        return self.wording.title(self.dataset, method, of or None, [axis.variable for axis in axes])
 
     @property
     def conditions(self) -> list[str]:
@@ -72,7 +84,7 @@ class Shown:
         return self.wording.conditions(self.dataset, self.provenance.request)
 
     def _in_order(self) -> list[Axis]:
-        named = [value for _, value in self.layout]
+        named = [value for _, value in self.layout] or list(self.release.about.order)
         return sorted(
             self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99)
         )
@@ -99,6 +111,7 @@ class Shown:
             "view": self.view,
             "provenance": self.provenance,
             "heading": self.heading,
+            "described": "" if self.state is not None or self.heading == self.described else self.described,
             "section": section,
             "conditions": self.conditions,
             "base_href": base,

@@ -5,7 +5,6 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
-from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.core.release import Provenance
 from dalenius.errors import DaleniusError
@@ -13,6 +12,7 @@ from dalenius.server import messages
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.views import DatasetView, Preview, ReleaseView
+from dalenius.spec import speech
 from dalenius.spec.document import DEFAULT_MEASURE
 
 _CROSS = " × "
@@ -127,9 +127,20 @@ class Wording:
 
     def measure(self, dataset: DatasetView | None, measure: str, of: str | None) -> str:
         """What a cell shows."""
-        words = registry.get("methods", measure).words
-        title: str = words.get(self.language, words[messages.DEFAULT]).title
-        return title.format(of=self.label(dataset, of) if of else "")
+        words = speech.words_of(measure, self.language)
+        return words.title.format(of=self.label(dataset, of) if of else "")
+
+    def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
+        """What error to expect, in the words of the method."""
+
+        def label(axis: str) -> str:
+            variable, _, level = axis.partition(".")
+            name = self.label(dataset, variable)
+            return f"{name} ({self.level_name(dataset, level)})" if level else name
+
+        known = {"std_error": preview.std_error, "half_width_95": preview.half_width_95}
+        content = {**preview.details, **{k: v for k, v in known.items() if v is not None}}
+        return speech.expectation(method, content, self.num, self.language, label)
 
     def title(self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str]) -> str:
         """A table in a few words."""
