@@ -62,7 +62,7 @@ PLACES = {
         1,
     ),
     "while it is shown": (
-        "import dalenius.cli.output as o\no.print_release = lambda *_, **__: wait()\n",
+        "import dalenius.cli.tables as o\no.print_release = lambda *_, **__: wait()\n",
         "The release is stored in the ledger (entry",
         1,
     ),

@@ -75,7 +75,10 @@ def test_every_kind_of_law_survives(law: object) -> None:
 
 def test_csv_has_the_promised_columns_and_signed_counts() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(release()))))
-    assert list(rows[0]) == ["v", "value", "std_error", "lower", "upper", "status"]
+    assert list(rows[0]) == [
+        "v",
+        *["value", "std_error", "lower", "upper", "status", "measure", "unit", "filter"],
+    ]
     assert [r["value"] for r in rows] == ["5", "-2", "0"]
     assert (rows[0]["lower"], rows[0]["upper"]) == ("2", "8")  # 95 % half width at epsilon 1 is 3
     assert (rows[1]["lower"], rows[1]["upper"]) == ("0", "1")  # cut at zero
@@ -91,7 +94,7 @@ def test_a_label_cannot_become_a_formula() -> None:
 def test_a_label_cannot_become_markup() -> None:
     page = to_html(release(("<script>alert(1)</script>", "b&b", "c")))
     assert "<script>" not in page and "&lt;script&gt;" in page
-    assert page.count("<tr>") == 4
+    assert page.count("<tr>") == 5  # a heading, three cells and their total
 
 
 def test_a_withheld_error_is_said_not_guessed() -> None:

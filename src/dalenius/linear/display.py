@@ -48,13 +48,13 @@ def _display(table: Table, whole: FloatArray | None) -> Display:
 
 
 def precision(table: Table) -> int:
-    """Decimals of every cell: as many as the smallest margin of error has meaning for, or as the values need without one.
+    """Decimals of every cell: two digits of the smallest margin of error, or as many as the values need without one.
 
     >>> from dalenius.core.domain import Axis, CellSpace
     >>> space = CellSpace((Axis(variable="v", labels=("a", "b")),))
     >>> means = Table(name="v", space=space, values=np.array([28.5231, 30.1]), variance=np.array([1e-4, 1e-2]))
     >>> precision(means)
-    2
+    3
     """
     values = table.values[np.isfinite(table.values)]
     if np.array_equal(values, np.rint(values)):
@@ -62,7 +62,7 @@ def precision(table: Table) -> int:
     errors = table.std_error[np.isfinite(table.std_error) & (table.std_error > 0)]
     if len(errors):
         half = NormalDist().inv_cdf(0.975) * float(errors.min())
-        return min(max(-floor(log10(half)), 0), _MOST_DIGITS)
+        return min(max(1 - floor(log10(half)), 0), _MOST_DIGITS)
     needed = (
         d for d in range(1, _MOST_DIGITS) if np.allclose(values, np.round(values, d), rtol=0, atol=1e-9)
     )
