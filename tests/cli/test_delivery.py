@@ -149,7 +149,7 @@ def test_a_fault_in_printing_does_not_fail_the_release(folder: Path, monkeypatch
     def fails(*_: object, **__: object) -> None:
         raise ValueError("the label of a cell")
 
-    monkeypatch.setattr("dalenius.cli.output.print_table", fails)
+    monkeypatch.setattr("dalenius.cli.tables.print_table", fails)
     done = RUNNER.invoke(app, release(folder))
     assert isinstance(done.exception, Undelivered) and done.exception.exit_code == 5
     assert "a fault of ours (ValueError)" in done.exception.message

@@ -120,10 +120,10 @@ def test_a_draft_is_not_registered(folder: Path) -> None:
 def test_plan_says_what_its_error_is_about(folder: Path) -> None:
     wanted = {
         'rows = ["sex"]\nmargins = "all"\nuniverse = "complete"': (
-            "a cell of sex: standard",
-            "a cell of total: standard",
+            "Expect a cell of sex to be off",
+            "Expect the total to be off",
         ),
-        'rows = ["sex"]\nmeasure = "mean"\nof = "age"': ("Expected error of the total in a cell", "Note:"),
+        'rows = ["sex"]\nmeasure = "mean"\nof = "age"': ("expect the mean to be off by at most", "Note:"),
         "rows = []": ("1 cell,",),
     }
     for table, texts in wanted.items():
