@@ -48,12 +48,11 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
 def print_table(release: "Release", display: "Display", *, confidence: float, most_rows: int) -> None:
     """One table: crossed as asked for where that fits the terminal, otherwise one line a cell; then its caption."""
     from dalenius.linear.crosstab import asked_layout, lay_out
-    from dalenius.spec.speech import caption, heading, rounding
+    from dalenius.spec.speech import caption, heading, rounding, unit_of
 
     out, table, subject = console(), display.table, release.about
-    title = heading(release, table) + (
-        f" ({subject.unit})" if subject.unit and table.measure != "count" else ""
-    )
+    unit = unit_of(release, table)
+    title = heading(release, table) + (f" ({unit})" if unit else "")
     out.print(styled("\n", (title, "italic")))
     crosstab = None
     if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:

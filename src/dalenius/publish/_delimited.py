@@ -11,7 +11,7 @@ from itertools import product
 
 from dalenius.core.release import Release, Table
 from dalenius.linear.tabulation import COLUMNS, bounds, header, status, tidy_list
-from dalenius.spec.speech import conditions, heading, shown_measure
+from dalenius.spec.speech import conditions, heading, shown_measure, unit_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SUBJECT = ("measure", "unit", "filter")
@@ -59,8 +59,7 @@ def _rows(
     places = [own.index(name) if name in own else -1 for name in columns or own]
     labels = product(*([_label(label, delimiter) for label in axis.labels] for axis in table.space.axes))
     subject = release.about
-    unit = subject.unit if table.measure != "count" else ""
-    words = (shown_measure(release, table), unit, "; ".join(conditions(subject)))
+    words = (shown_measure(release, table), unit_of(release, table), "; ".join(conditions(subject)))
     about = delimiter.join(_label(text, delimiter) for text in words)
     for i, (cell, row) in enumerate(zip(labels, numbers, strict=True)):
         stub = (cell[place] if place >= 0 else "" for place in places)

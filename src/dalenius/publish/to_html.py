@@ -16,7 +16,7 @@ from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
 from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
 from dalenius.publish._format import Format
-from dalenius.spec.speech import caption, conditions, has_error, heading, headline, name_of, rounding
+from dalenius.spec.speech import caption, conditions, has_error, heading, headline, name_of, rounding, unit_of
 
 __all__ = ["HTML", "to_html"]
 
@@ -59,8 +59,8 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
 def _table(release: Release, display: Display, confidence: float) -> str:
     """A heading, the crossed table and its caption."""
     table, subject = display.table, release.about
-    unit = f" ({subject.unit})" if subject.unit and table.measure != "count" else ""
-    head = f"<h2>{escape(heading(release, table) + unit)}</h2>"
+    unit = unit_of(release, table)
+    head = f"<h2>{escape(heading(release, table) + (f' ({unit})' if unit else ''))}</h2>"
     if table.space.size > _MOST_CELLS:
         return f'{head}<p class="note">{table.space.size:,} cells: too many for a page; they are in the CSV file.</p>'
     places = asked_layout(subject, table)

@@ -16,7 +16,8 @@ from dalenius.core.estimate import level
 from dalenius.core.release import Release, Table
 from dalenius.core.subject import Subject
 from dalenius.linear.display import INEXACT, WHOLE, Display
-from dalenius.spec.method import Words
+from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.method import Words, counts_records
 
 DEFAULT = "en"
 _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
@@ -74,6 +75,11 @@ def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str
     if not subject.weight:
         return text
     return said(_WEIGHTED, language).format(measure=text, weight=subject.label(subject.weight))
+
+
+def unit_of(release: Release, table: Table) -> str:
+    """The unit of a table's numbers; numbers of records have none."""
+    return "" if counts_records(table.measure) else release.about.unit
 
 
 def axis_label(subject: Subject, axis: Axis) -> str:
@@ -141,7 +147,7 @@ def caption(
     if not has_error(table) and registry.get("methods", method).has_error:
         return said(_UNKNOWN, language)
     if has_error(table) and not registry.get("methods", method).has_error:
-        method = "count"
+        method = DEFAULT_MEASURE
     return words_of(method, language).caption.format(level=level(confidence).replace("%", " %"))
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.core.release import Provenance
 from dalenius.errors import DaleniusError
