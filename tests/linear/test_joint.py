@@ -1,10 +1,12 @@
 """Joint laws: what is not perturbed has no variance, neither by formula nor when it is simulated."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dalenius import Curator
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint, Law
 from dalenius.core.release import Block, Provenance, Release, Table
@@ -62,3 +64,29 @@ def test_structural_zeros_stay_zero_when_blocks_are_simulated() -> None:
     drawn = np.array([b[0] for b in joint.simulate(released(NESTED), exact, np.random.default_rng(0), 50)])
     assert not drawn[:, [1, 5]].any()
     assert drawn[:, [0, 2, 3, 4]].std(axis=0).min() > 0.5
+
+
+def test_cells_of_two_tables_of_one_measured_block_share_the_noise_of_their_common_cells(
+    tmp_path: Path,
+) -> None:
+    """With a structural zero the list is nested: what a margin and its parts share is the noise that they are sums of."""
+    document = {
+        "dataset": {"name": "toy", "population": "toy"},
+        "variables": {
+            "a": {"categories": ["x", "y"], "missing": "x", "unseen": "x"},
+            "b": {"categories": ["u", "v", "w"], "missing": "u", "unseen": "u"},
+        },
+        "structural_zeros": [{"a": "x", "b": "w"}],
+    }
+    request = {
+        "table": {"rows": ["a"], "columns": ["b"], "margins": "all", "universe": "complete"},
+        "privacy": {"definition": "zero_concentrated", "rho": "1", "strategy": "interior"},
+    }
+    rows = {"a": ["x", "y"] * 4, "b": ["u", "v"] * 4}
+    with Curator.open(document, ledger=tmp_path / "ledger.sqlite", data=rows) as curator:
+        curator.register()
+        release = curator.release(request)
+    row = sum(joint.cross_covariance(release, "a x b", cell, "a", 0) for cell in range(3))
+    assert row == joint.covariance(release, "a", [0])[0, 0] > 0
+    assert joint.cross_covariance(release, "a x b", 2, "a", 0) == 0
+    assert joint.cross_covariance(release, "a x b", 3, "a", 0) == 0
