@@ -79,7 +79,7 @@ def test_cells_of_two_tables_of_one_measured_block_share_the_noise_of_their_comm
         "structural_zeros": [{"a": "x", "b": "w"}],
     }
     request = {
-        "table": {"rows": ["a"], "columns": ["b"], "margins": "all", "universe": "complete"},
+        "table": {"rows": ["a"], "columns": ["b"], "margins": "all"},
         "privacy": {"definition": "zero_concentrated", "rho": "1", "strategy": "interior"},
     }
     rows = {"a": ["x", "y"] * 4, "b": ["u", "v"] * 4}
