@@ -30,7 +30,6 @@ OTHER_SENSE = {
     ("cli/ledger.py", "json"): "a form of the ledger's own export",
     ("server/custody.py", "json"): "a form of the ledger's own export",
     ("cli/ledger_output.py", "total"): "the account of a whole population",
-    ("server/pages/crosstab.py", "total"): "shares of the total of a shown table",
     ("server/pages/home.py", "compare"): "a page that explains",
     ("server/pages/released.py", "interval"): "how a reader wants errors to be shown",
     ("server/routes/px.py", "csv"): "an output format of PxWeb",

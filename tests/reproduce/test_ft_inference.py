@@ -30,6 +30,9 @@ def test_figure4_is_exact():
     assert rows["level at the printed point 3.36, m=5"].ours == pytest.approx(0.0844, abs=1e-4)
     assert rows["95 % point, m=10"].ours == pytest.approx(3.816, abs=1e-3)
     assert not [r for r in rows.values() if r.verdict == "differs"]
+    # .896 is not "equal" to the printed .92: it lies two standard errors of 500 simulations away.
+    power = rows["power at 3.82, m=10"]
+    assert power.verdict == "within Monte-Carlo error" and power.z == pytest.approx(-2.0, abs=0.1)
 
 
 @pytest.mark.statistical
@@ -37,7 +40,7 @@ def test_naive400():
     """Statistical: 500 tables, fixed seed."""
     naive, aware = items.run("ft.naive400")
     assert naive.ours > 9 and aware.ours < 8
-    assert {naive.verdict, aware.verdict} == {"equal"}
+    assert {naive.verdict, aware.verdict} == {"within Monte-Carlo error"}
 
 
 def test_figure4_is_drawn(tmp_path):

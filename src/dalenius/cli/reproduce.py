@@ -57,7 +57,9 @@ def _show(results: list[dict[str, object]]) -> None:
         for heading in ("name", "paper", "ours", "corrected", "verdict"):
             table.add_column(heading, justify="left" if heading in ("name", "verdict") else "right")
         for row in rows:
-            table.add_row(*(_text(row[key]) for key in ("name", "paper", "ours", "corrected", "verdict")))
+            z = "" if row["z"] is None else f" (z = {row['z']:.1f})"
+            shown = [_text(row[key]) for key in ("name", "paper", "ours", "corrected", "verdict")]
+            table.add_row(*shown[:-1], shown[-1] + z)
         out.print(table)
 
 

@@ -8,6 +8,7 @@ A row sets one printed number beside ours. `verdict_of` decides from the text th
 
 equal         the same number
 rounding      ours, rounded or cut to the printed digits, is the printed number
+within Monte-Carlo error  a simulated number, ours or theirs, that differs by less than four standard errors; `z` says by how many
 misprint      the paper prints something else than its own formula gives; `ours` is that formula's value
 corrected     the paper's formula or claim is wrong; `ours` follows the paper, `corrected` is what holds
 differs       we cannot reproduce the number, and say so
@@ -26,7 +27,9 @@ from typing import Any
 
 from dalenius.errors import UnknownName
 
-VERDICTS = ("equal", "rounding", "misprint", "corrected", "differs", "not printed")
+MONTE_CARLO = "within Monte-Carlo error"
+VERDICTS = ("equal", "rounding", MONTE_CARLO, "misprint", "corrected", "differs", "not printed")
+_CLOSE = 4.0
 Number = float | int | bool | str | None
 
 
@@ -39,6 +42,7 @@ class Row:
     ours: Number
     corrected: Number = None
     verdict: str = "equal"
+    z: float | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -47,6 +51,17 @@ class Row:
     def to_dict(self) -> dict[str, Number]:
         """For documents; numbers are not rounded."""
         return asdict(self)
+
+
+def simulated(name: str, paper: float, ours: float, error: float, digits: int = 4) -> Row:
+    """A number that was simulated, by the paper or by us: judged by the standard error of the difference.
+
+    >>> simulated("power", 0.92, 0.896, 0.0121).verdict, simulated("power", 0.92, 0.8, 0.0121).verdict
+    ('within Monte-Carlo error', 'differs')
+    """
+    z = (ours - paper) / error
+    verdict = MONTE_CARLO if abs(z) <= _CLOSE else "differs"
+    return Row(name=name, paper=paper, ours=round(ours, digits), verdict=verdict, z=round(z, 2))
 
 
 Item = Callable[[bool], list[Row]]
