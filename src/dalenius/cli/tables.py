@@ -36,6 +36,8 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
     out.print(styled((dataset, "bold"), f" {source.version}   ", request))
     if subject.where:
         out.print(styled(("Only", "bold"), f" {'; '.join(conditions(subject))}"))
+    if subject.universe:
+        out.print(subject.universe)
     out.print(styled((source.guarantee, "dim")))
     for warning in source.warnings:
         out.print(styled(("Note:", "yellow"), f" {warning}"))

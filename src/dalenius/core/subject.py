@@ -30,7 +30,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked for."""
+    """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked for.
+
+    `universe` is a sentence on whose records are covered; empty where an older release does not say.
+    """
 
     title: str = ""
     dataset: str = ""
@@ -43,6 +46,7 @@ class Subject:
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     wafers: tuple[str, ...] = ()
+    universe: str = ""
 
     def label(self, variable: str) -> str:
         """What a variable is called; its name where no label is known."""

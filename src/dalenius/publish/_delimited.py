@@ -59,7 +59,8 @@ def _rows(
     places = [own.index(name) if name in own else -1 for name in columns or own]
     labels = product(*([_label(label, delimiter) for label in axis.labels] for axis in table.space.axes))
     subject = release.about
-    words = (shown_measure(release, table), unit_of(release, table), "; ".join(conditions(subject)))
+    filters = [*conditions(subject), *([subject.universe] if subject.universe else [])]
+    words = (shown_measure(release, table), unit_of(release, table), "; ".join(filters))
     about = delimiter.join(_label(text, delimiter) for text in words)
     for i, (cell, row) in enumerate(zip(labels, numbers, strict=True)):
         stub = (cell[place] if place >= 0 else "" for place in places)

@@ -43,6 +43,7 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
     shown = displayed(release)
     name = title or subject.title or headline(subject, release.table.space.axes)
     only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
+    only += f"<p>{escape(subject.universe)}</p>" if subject.universe else ""
     parts = "".join(
         f"<section>{_table(release, display, confidence)}{_figure(release, display, confidence)}</section>"
         for display in shown

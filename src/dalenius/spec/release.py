@@ -104,6 +104,7 @@ class SubjectEntry(_Part):
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     wafers: tuple[str, ...] = ()
+    universe: str = Field(default="", description="whose records are covered, in one sentence")
 
 
 class ReleaseDocument(_Part):

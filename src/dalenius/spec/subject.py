@@ -5,6 +5,7 @@ from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.core.subject import Condition, Subject
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.universe import universe_of
 
 
 def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> Subject:
@@ -14,6 +15,7 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
     filters = request.filters(domain)
     named = [axis.variable for axis in request.axes(domain)]
     named += [*(condition.variable for condition in filters), *filter(None, (of, weight))]
+    labels = {name: domain.variable(name).label or name for name in sorted(set(named))}
     return Subject(
         title=request.title,
         dataset=dataset or domain.name,
@@ -22,10 +24,11 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         unit=domain.variable(of).unit if of else "",
         weight=weight,
         where=tuple(_condition(condition, domain) for condition in filters),
-        labels={name: domain.variable(name).label or name for name in sorted(set(named))},
+        labels=labels,
         rows=tuple(layout["rows"]),
         columns=tuple(layout["columns"]),
         wafers=tuple(layout["wafers"]),
+        universe=universe_of(request, domain).sentence(labels),
     )
 
 

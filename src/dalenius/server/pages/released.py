@@ -124,6 +124,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         error_text=partial(_error_text, shown.wording, display, error_as),
         formats=list(shown.services.formats()),
         download_href=_download_href(shown),
+        universe=shown.release.about.universe,
         noise_text=_noise_text(shown),
         promise_text=shown.wording.promise(shown.provenance),
         may_govern=shown.user.is_custodian,
