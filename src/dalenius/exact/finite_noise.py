@@ -50,9 +50,28 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
     assert low is not None and high is not None
     if size > high - low:
         return Fraction(1)
-    table = law.weights(256)
+    if isinstance(law, SquaredExponential):
+        table = _squared_weights(law.decay, law.limit, 256)
+    else:
+        table = law.weights(256)
     ends = max(sum(table.upper[:size]), sum(table.upper[-size:])) if size else 0
     return min(Fraction(1), round_up(Fraction(ends, sum(table.lower)), 10**40))
+
+
+def _squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
+    """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential at a time."""
+    work = bits + 64
+    low = high = 1 << work
+    # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c.
+    ratio_low, ratio_high = exp_enclosure(-decay, work)
+    change_low, change_high = exp_enclosure(-2 * decay, work)
+    lower, upper = [], []
+    for _ in range(limit + 1):
+        lower.append(low >> 64)
+        upper.append(-(-high >> 64))
+        low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
+        ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
+    return WeightTable(bits, -limit, lower[:0:-1] + lower, upper[:0:-1] + upper)
 
 
 def largest_finite_loss(law: IntegerLaw, size: int) -> Fraction:
