@@ -19,6 +19,7 @@ LEAST_KILLED = 0.9
 SECONDS = 300
 # Why a mutant that no test notices does no harm, by its new text.
 EXPLAINED: dict[str, str] = {
+    "        if draw <= mass:": "the same law: a draw that equals the mass of a run gives the first point of the next run either way",
     "self.high = list(self.low)": "upper and lower thresholds are refined until they agree; leaving out the comparison moves the law"
     " only where 64 further bits do not decide a floor, less often than any test can see",
 }
