@@ -25,15 +25,15 @@ from dalenius.version import VERSION
 
 def create_app(config: ServerConfig) -> FastAPI:
     """The application of one worker process."""
-    services = Services(config)
+    services = Services.open(config)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        services.start()
+        services.worker.start()
         try:
             yield
         finally:
-            services.close()
+            services.worker.close()
 
     app = FastAPI(
         title=f"{config.title}: protected tables",

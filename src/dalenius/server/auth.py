@@ -7,7 +7,7 @@ from the peers that the configuration lists, and only together with the secret t
 
 import hmac
 import secrets
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 from itsdangerous import BadSignature, URLSafeSerializer
@@ -18,6 +18,11 @@ from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotSignedIn
 from dalenius.server.security import check_form_token, form_token
 
+if TYPE_CHECKING:
+    from dalenius.server.services import Services
+
+RELEASERS = (Role.ANALYST, Role.CUSTODIAN)
+READERS = (Role.CUSTODIAN, Role.AUDITOR)
 SESSION = "dalenius_session"
 KNOWN = "dalenius_known"
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -25,8 +30,14 @@ _REMEMBERED = 86_400
 _NAMES_AT_ONE_ADDRESS = 6
 
 
+def services_of(request: Request) -> "Services":
+    """The services of the worker process that answers a request."""
+    services: Services = request.app.state.services
+    return services
+
+
 def _serializer(request: Request, salt: str = "session") -> URLSafeSerializer:
-    return URLSafeSerializer(request.app.state.services.key, salt=salt)
+    return URLSafeSerializer(services_of(request).key, salt=salt)
 
 
 def session_id(request: Request) -> str:
@@ -47,7 +58,7 @@ def verified(request: Request, name: str, password: str) -> User | None:
     A browser in which somebody signed in before carries a signed cookie that says so, and has attempts of its own for
     that name: whoever guesses passwords from the same address or another cannot lock its owner out.
     """
-    services = request.app.state.services
+    services = services_of(request)
     limit = services.config.limits.sign_ins_per_minute
     known = _known_browser(request, name)
     if known:
@@ -74,7 +85,7 @@ def _known_browser(request: Request, name: str) -> str:
 
 def sign_in(request: Request, response: Response, user: User) -> None:
     """Open a session and set its cookie; an old session of the browser is closed first."""
-    services = request.app.state.services
+    services = services_of(request)
     old = session_id(request)
     if old:
         services.accounts.close_session(old)
@@ -110,7 +121,7 @@ def sign_out(request: Request, response: Response) -> None:
     """Close the session on the server and forget the cookie."""
     session = session_id(request)
     if session:
-        request.app.state.services.accounts.close_session(session)
+        services_of(request).accounts.close_session(session)
     response.delete_cookie(SESSION, path="/")
 
 
@@ -121,7 +132,7 @@ def peer_of(request: Request) -> str:
 
 def is_from_proxy(request: Request) -> bool:
     """Whether the sign-on proxy sent this: from a listed address, with the secret."""
-    services = request.app.state.services
+    services = services_of(request)
     proxy = services.config.proxy
     if proxy is None or peer_of(request) not in proxy.trusted:
         return False
@@ -139,7 +150,7 @@ def caller_address(request: Request) -> str:
 
 
 def _from_proxy(request: Request) -> User | None:
-    services = request.app.state.services
+    services = services_of(request)
     proxy = services.config.proxy
     if proxy is None or not is_from_proxy(request):
         return None
@@ -156,7 +167,7 @@ def _from_proxy(request: Request) -> User | None:
 
 def identify(request: Request) -> tuple[User, str]:
     """The user, and how they were recognised: proxy, token, session or nothing."""
-    accounts = request.app.state.services.accounts
+    accounts = services_of(request).accounts
     user = _from_proxy(request)
     if user is not None:
         return user, "proxy"
@@ -178,7 +189,7 @@ def identify(request: Request) -> tuple[User, str]:
 
 def is_unmarked(request: Request) -> bool:
     """Whether nothing in the request could name a user, so that nobody need be looked up."""
-    proxy = request.app.state.services.config.proxy
+    proxy = services_of(request).config.proxy
     return not (
         "authorization" in request.headers
         or SESSION in request.cookies
@@ -191,7 +202,7 @@ def current_user(request: Request) -> User:
 
     Pages check the token of their own forms with `check_form`; API calls send it as `X-CSRF-Token`.
     """
-    services = request.app.state.services
+    services = services_of(request)
     limits = services.config.limits
     try:
         user, how = identify(request)
@@ -211,7 +222,7 @@ def current_user(request: Request) -> User:
 
 def limit_previews(request: Request, user: User) -> None:
     """A preview is free and takes work: an address that has not signed in may ask for so many a minute."""
-    services = request.app.state.services
+    services = services_of(request)
     if user.is_anonymous:
         services.limiter.take("preview", caller_address(request), services.config.limits.previews_per_minute)
 
@@ -227,19 +238,25 @@ def signed_in(request: Request) -> User:
 def csrf_token(request: Request) -> str:
     """The token for a form on this page: a hidden field named `csrf`."""
     request.state.needs_visit = True
-    return form_token(request.app.state.services.key, request.state.visit, session_id(request))
+    return form_token(services_of(request).key, request.state.visit, session_id(request))
 
 
 def check_form(request: Request, received: str) -> None:
     """Refuse a form without the right token, or sent by another site."""
     refuse_other_sites(request)
-    check_form_token(request.app.state.services.key, request.state.visit, session_id(request), received)
+    check_form_token(services_of(request).key, request.state.visit, session_id(request), received)
 
 
 def refuse_other_sites(request: Request) -> None:
     """Refuse what a browser says that another site sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Forbidden("This was sent by another site.")
+
+
+def named(user: User) -> str:
+    """The name of somebody who signed in."""
+    require(user, Role.ANALYST, Role.CUSTODIAN, Role.AUDITOR)
+    return user.name
 
 
 def require(user: User, *roles: Role) -> None:

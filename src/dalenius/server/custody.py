@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from dataclasses import dataclass
 
 from dalenius.core.budget import UNIT, units_down
 from dalenius.core.rationals import plain, rational
@@ -10,31 +11,42 @@ from dalenius.errors import ApprovalRequired, Conflict, DaleniusError
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
-from dalenius.server.accounts import Role, User
-from dalenius.server.auth import require
+from dalenius.server.accounts import Accounts, Role, User
+from dalenius.server.auth import READERS, RELEASERS, named, require
 from dalenius.server.errors import Forbidden, NotFound
-from dalenius.server.parts import READERS, RELEASERS
-from dalenius.server.releasing import Releasing, deactivated, renewed
+from dalenius.server.jobs import Queue
+from dalenius.server.operations import Desk
+from dalenius.server.reading import Reading
+from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
+from dalenius.server.store import Store
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
 
 _PROPOSAL_SECONDS = 7 * 86_400.0
 
 
-class Custody(Releasing):
+@dataclass(frozen=True, kw_only=True)
+class Custody:
     """Nothing here reads data; `register` asks the curator to judge them once."""
+
+    store: Store
+    accounts: Accounts
+    desk: Desk
+    jobs: Queue
+    reading: Reading
+    releasing: Releasing
 
     def statement(self, user: User, population: str, *, everybody: bool = False) -> Statement:
         """Movements and balances: one's own, or everybody's for custodian and auditor."""
         require(user, *(READERS if everybody else (*RELEASERS, Role.AUDITOR)))
-        if population not in self.served_populations():
+        if population not in self.desk.populations():
             raise NotFound("There is no such population here.")
         with self.desk.outages():
             return self.desk.ledger.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
         """Populations of the served data sets."""
-        self.named(user)
-        return self.served_populations()
+        named(user)
+        return self.desk.populations()
 
     def ledger_lines(self, user: User, population: str | None = None, form: str = "json") -> str:
         """Every line of the ledger."""
@@ -57,7 +69,7 @@ class Custody(Releasing):
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
         """Add to a population's budget."""
         require(user, Role.CUSTODIAN)
-        if population not in self.served_populations():
+        if population not in self.desk.populations():
             raise NotFound("There is no such population here.")
         served = next(s for s in self.desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
@@ -89,7 +101,7 @@ class Custody(Releasing):
         another custodian sets the same.
         """
         require(user, Role.CUSTODIAN)
-        if population not in self.served_populations():
+        if population not in self.desk.populations():
             raise NotFound("There is no such population here.")
         now = self.desk.approval_above(population)
         wanted = None if above is None else units_down(rational(above, "above"))
@@ -97,7 +109,7 @@ class Custody(Releasing):
         by = user.name
         if now is not None and (wanted is None or wanted > now):
             proposed = self._proposed(population)
-            if proposed is None or proposed[0] != said or not self.may_approve(by, proposed[1]):
+            if proposed is None or proposed[0] != said or not self.releasing.may_approve(by, proposed[1]):
                 self._propose(population, said, by)
                 return False
             by = f"{proposed[1]} and {by}"
@@ -136,7 +148,7 @@ class Custody(Releasing):
             raise Forbidden("A second person must approve this; you asked for it yourself.")
         if self.accounts.find(asker) is None:
             raise deactivated(asker)
-        if not self.may_approve(user.name, asker):
+        if not self.releasing.may_approve(user.name, asker):
             raise Forbidden(
                 f"You issued the password of {asker!r}, so you are no second person to them; another custodian must"
                 " approve this."
@@ -151,7 +163,7 @@ class Custody(Releasing):
         require(user, Role.CUSTODIAN)
         job = self.jobs.find(job_id)
         served = self.desk.find(job.dataset)
-        request = self.read_request(job.dataset, self._document(job))
+        request = self.desk.read_request(job.dataset, document_of(job))
         quote = self.desk.quote(served, request, job.name, approved_by=user.name)
         refusal = self.desk.refusal(quote, as_new=False)
         return None if isinstance(refusal, ApprovalRequired) else refusal
@@ -169,7 +181,7 @@ class Custody(Releasing):
             raise NotFound("There is no such release.")
         with self.desk.outages():
             self.desk.ledger.set_status(entry, status, by=user.name)
-        return self.release_view(user, entry)
+        return self.reading.release_view(user, entry)
 
     def register(self, user: User, dataset: str, accept_unseen: bool = False) -> Confidential | None:
         """Judge and register a data set; the report on its content goes back to this custodian and nowhere else."""

@@ -73,8 +73,8 @@ class Queue:
 
     def __init__(self, store: Store, tick: float) -> None:
         self._store = store
-        self._tick = tick
-        self._wake = threading.Condition()
+        self.tick = tick
+        self.wake = threading.Condition()
 
     def submit(
         self,
@@ -113,8 +113,8 @@ class Queue:
                 " VALUES (?, ?, ?, ?, ?, ?, '', '', '', '', ?, 0, 0, 0, 0, '', 0)",
                 (job, name, dataset, text, cells, QUEUED, now),
             )
-        with self._wake:
-            self._wake.notify()
+        with self.wake:
+            self.wake.notify()
         return job
 
     @staticmethod
@@ -161,8 +161,8 @@ class Queue:
         )  # fmt: skip
         if not changed:
             raise Conflict("This release no longer awaits approval.")
-        with self._wake:
-            self._wake.notify()
+        with self.wake:
+            self.wake.notify()
 
     def end_all(self, name: str, refusal: DaleniusError) -> None:
         """End whatever of a user is queued or awaits approval; what is being measured was charged, and goes on."""
@@ -173,7 +173,7 @@ class Queue:
 
     def next_tick(self, created: float, now: float) -> float:
         """The next moment at which something of a job may be seen."""
-        return created + (ceil((now - created) / self._tick + 1e-9)) * self._tick
+        return created + (ceil((now - created) / self.tick + 1e-9)) * self.tick
 
     def counts(self) -> dict[str, int]:
         """How many jobs are in each state."""

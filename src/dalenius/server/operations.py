@@ -9,9 +9,10 @@ import hashlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
@@ -20,7 +21,7 @@ from dalenius.core.sealed import Confidential
 from dalenius.curator.account import ensure_quota
 from dalenius.curator.binding import check_ledger
 from dalenius.curator.curator import Curator
-from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered
+from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered, TooLarge
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.store import Lost
@@ -30,11 +31,12 @@ from dalenius.server.config import DatasetEntry, ServerConfig
 from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
 from dalenius.spec.canonical import canonical
-from dalenius.spec.load import load_dataset, load_policy
+from dalenius.spec.load import load_dataset, load_policy, load_request
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
 Stage = Callable[[str], None]
+Document = Mapping[str, Any] | str | RequestDocument
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,27 @@ class Desk:
             return self.served[name]
         except KeyError:
             raise NotFound(f"There is no data set named {name[:100]!r}.", known=sorted(self.served)) from None
+
+    def populations(self) -> tuple[str, ...]:
+        """Populations of the served data sets."""
+        return tuple(sorted({served.curator.domain.population for served in self.served.values()}))
+
+    def read_request(self, dataset: str, document: Document) -> RequestDocument:
+        """A request on a data set, refused where it names what is not declared, or more cells than are served."""
+        served = self.find(dataset)
+        # Text is always a document here, never the name of a file: a line break settles that for the reader.
+        text = f"{document}\n" if isinstance(document, str) else document
+        request = text if isinstance(text, RequestDocument) else load_request(text)
+        size = 1
+        for axis in request.axes(served.curator.domain):
+            size *= len(axis)
+        if size > self.config.limits.most_cells:
+            raise TooLarge(
+                f"The table would have {size:,} cells; this server releases at most {self.config.limits.most_cells:,}.",
+                received=size,
+                limit=self.config.limits.most_cells,
+            )
+        return request
 
     # -- registration ------------------------------------------------------------------------------------------
 

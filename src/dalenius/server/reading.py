@@ -1,14 +1,19 @@
 """Reading what was released: views, documents, downloads, anchored views, tables from lists."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from dalenius.core.release import Release, Status
 from dalenius.errors import NotPublic
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
+from dalenius.server.config import ServerConfig
 from dalenius.server.errors import NotFound
-from dalenius.server.parts import Document, Parts
+from dalenius.server.lists import Lists
+from dalenius.server.operations import Desk, Document
 from dalenius.server.views import DatasetView, Download, ReleaseView
 
 _CACHED = 256
@@ -17,8 +22,18 @@ _MOST_CACHED_CELLS = 50_000
 _MOST_CACHED_BYTES = 1_000_000
 
 
-class Reading(Parts):
+@dataclass(frozen=True, kw_only=True)
+class Reading:
     """For everybody, as far as a release is published; drafts and embargoed ones for who asked, and the custodian."""
+
+    config: ServerConfig
+    desk: Desk
+    lists: Lists
+    _datasets: dict[str, DatasetView] = field(default_factory=dict)
+    _searched: dict[str, str] = field(default_factory=dict)
+    _cache: OrderedDict[str, Release] = field(default_factory=OrderedDict)
+    _files: OrderedDict[tuple[str, str], Download] = field(default_factory=OrderedDict)
+    _cache_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def datasets(self, user: User) -> tuple[DatasetView, ...]:
         """Every served data set."""
@@ -73,7 +88,7 @@ class Reading(Parts):
         """One release, if this user may read it."""
         with self.desk.outages():
             view = self.desk.catalogue.refreshed().get(entry)
-        shown = self._shown(user, view)
+        shown = self.shown(user, view)
         if shown is None:
             raise NotFound("There is no such release.")
         if shown.status == Status.WITHDRAWN and not user.may_read_ledger:
@@ -150,7 +165,7 @@ class Reading(Parts):
             view.status in (Status.DRAFT, Status.EMBARGOED) and bool(user.name) and view.analyst == user.name
         )
 
-    def _shown(self, user: User, view: ReleaseView | None) -> ReleaseView | None:
+    def shown(self, user: User, view: ReleaseView | None) -> ReleaseView | None:
         """The view, unless the user may not know of it. That something public was withdrawn is public."""
         if view is None or not (self._may_list(user, view) or self._saw_withdrawal(user, view)):
             return None
@@ -175,7 +190,7 @@ class Reading(Parts):
 
         With `explains`, a table that would count other records than the list is refused, and the refusal says what helps.
         """
-        served, request = self.desk.find(dataset), self.read_request(dataset, document)
+        served, request = self.desk.find(dataset), self.desk.read_request(dataset, document)
         return self.lists.find(served, request) if explains else self.lists.answer(served, request)
 
     def list_view(self, dataset: str) -> ReleaseView | None:

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dalenius.core import registry
@@ -20,13 +21,16 @@ from dalenius.errors import (
     QuotaExhausted,
 )
 from dalenius.server import logs, presentation
-from dalenius.server.accounts import Role, User
-from dalenius.server.auth import require
+from dalenius.server.accounts import Accounts, Role, User
+from dalenius.server.auth import RELEASERS, named, require
+from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
-from dalenius.server.jobs import Job
-from dalenius.server.operations import Quote, Served
-from dalenius.server.parts import RELEASERS, Document
+from dalenius.server.jobs import Job, Queue
+from dalenius.server.lists import Lists
+from dalenius.server.operations import Desk, Document, Quote, Served
 from dalenius.server.reading import Reading
+from dalenius.server.security import RateLimiter
+from dalenius.server.store import Store
 from dalenius.server.views import JobView, Preview, QuotaView, ReleaseView, SavedTable
 from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
@@ -42,6 +46,11 @@ def renewed(name: str) -> Forbidden:
     return Forbidden(
         f"The password of {name!r} was renewed; what was asked for before is not released. Ask again."
     )
+
+
+def document_of(job: Job) -> RequestDocument:
+    """What a job asks for."""
+    return load_request(job.request)
 
 
 def _answers(view: ReleaseView, user: User) -> bool:
@@ -64,8 +73,19 @@ def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhaust
     )
 
 
-class Releasing(Reading):
+@dataclass(frozen=True, kw_only=True)
+class Releasing:
     """For analysts and custodians; previews are for everybody."""
+
+    config: ServerConfig
+    key: bytes
+    store: Store
+    accounts: Accounts
+    limiter: RateLimiter
+    desk: Desk
+    lists: Lists
+    jobs: Queue
+    reading: Reading
 
     def preview(self, user: User, dataset: str, document: Document) -> Preview:
         """Cells, cost, expected error, and whether it was released before; the own quota of who may release.
@@ -73,9 +93,9 @@ class Releasing(Reading):
         Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger.
         """
         served = self.desk.find(dataset)
-        quote = self.desk.quote(served, self.read_request(dataset, document), user.name)
+        quote = self.desk.quote(served, self.desk.read_request(dataset, document), user.name)
         quota = self.quota(user, dataset, quote.charge.page) if user.may_release else None
-        known = self._shown(user, self.desk.stored(quote))
+        known = self.reading.shown(user, self.desk.stored(quote))
         return presentation.preview(
             quote,
             digest=self._digest(quote),
@@ -124,7 +144,7 @@ class Releasing(Reading):
         if len(key) > 200 or not key.isprintable():
             raise ParameterError("An idempotency key has at most 200 printable characters.")
         served = self.desk.find(dataset)
-        request = self.read_request(dataset, document)
+        request = self.desk.read_request(dataset, document)
         if served.entry.mode == "list" and not user.is_custodian:
             self.lists.find(served, request)
             raise NotAllowed(
@@ -155,7 +175,7 @@ class Releasing(Reading):
     def run_job(self, job: Job, stage: Any) -> str:
         """What a runner does with a job."""
         served = self.desk.find(job.dataset)
-        request = self.read_request(job.dataset, self._document(job))
+        request = self.desk.read_request(job.dataset, document_of(job))
         user = self.accounts.find(job.name)
         if user is None or not user.may_release:
             raise deactivated(job.name)
@@ -166,7 +186,7 @@ class Releasing(Reading):
             raise self._told(user, served, request, error) from None
         with self.desk.outages():
             view = self.desk.catalogue.refreshed().get(entry)
-        if self._shown(user, view) is None:
+        if self.reading.shown(user, view) is None:
             # The charge of a worker that died was completed for somebody else, who holds the release back.
             raise NotReleased
         return entry
@@ -186,17 +206,13 @@ class Releasing(Reading):
             return error
         if not isinstance(error, BudgetExhausted):
             quote = self.desk.quote(served, request, user.name)
-            if self._shown(user, self.desk.stored(quote)) is not None:
+            if self.reading.shown(user, self.desk.stored(quote)) is not None:
                 return error
             otherwise = self.desk.refusal(quote, as_new=True)
             if otherwise is not None and not isinstance(otherwise, BudgetExhausted):
                 return otherwise
         logs.event("refused", code=error.code, dataset=served.name, user=user.name)
         return NotReleased()
-
-    @staticmethod
-    def _document(job: Job) -> RequestDocument:
-        return load_request(job.request)
 
     async def wait(self, user: User, job_id: str, seconds: float | None = None) -> JobView:
         """The job when it is finished, or as it stands after `seconds`; looked at on ticks only."""
@@ -240,15 +256,15 @@ class Releasing(Reading):
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         """The user's saved tables, newest first."""
-        return presentation.saved_tables(self.store, self.named(user))
+        return presentation.saved_tables(self.store, named(user))
 
     def save(self, user: User, title: str, dataset: str, document: Document) -> None:
         """Keep a request under a title; the same title replaces it."""
         if not 0 < len(title) <= 200 or not title.isprintable():
             raise ParameterError("A title has 1 to 200 printable characters.")
-        request = self.read_request(dataset, document)
-        presentation.save_table(self.store, self.named(user), title, dataset, request)
+        request = self.desk.read_request(dataset, document)
+        presentation.save_table(self.store, named(user), title, dataset, request)
 
     def forget(self, user: User, title: str) -> None:
         """Remove a saved table."""
-        self.store.write("DELETE FROM saved WHERE name = ? AND title = ?", self.named(user), title)
+        self.store.write("DELETE FROM saved WHERE name = ? AND title = ?", named(user), title)

@@ -215,9 +215,9 @@ def test_an_approval_counts_only_while_the_approver_is_a_custodian(make_site: Ca
     job = site.services.jobs.find(site.release("ana", document("1")).json()["id"])
     site.services.accounts.deactivate("dan")
     with pytest.raises(DaleniusError) as refused:
-        site.services.run_job(_approved(job, "dan"), lambda _: None)
+        site.services.releasing.run_job(_approved(job, "dan"), lambda _: None)
     assert refused.value.code == "approval_required"
-    assert site.services.run_job(_approved(job, "cus"), lambda _: None)
+    assert site.services.releasing.run_job(_approved(job, "cus"), lambda _: None)
 
 
 def _approved(job: Any, by: str) -> Any:
@@ -231,8 +231,8 @@ def test_no_custodian_gets_into_another_ones_account(make_site: Callable[..., Si
     cus = site.services.accounts.find("cus")
     assert cus is not None
     for act in (
-        lambda: site.services.reset_password(cus, "dan"),
-        lambda: site.services.create_user(cus, "eve", "custodian"),
+        lambda: site.services.custody.reset_password(cus, "dan"),
+        lambda: site.services.custody.create_user(cus, "eve", "custodian"),
     ):
         with pytest.raises(DaleniusError) as refused:
             act()
@@ -281,7 +281,7 @@ def test_no_approval_is_asked_for_once_two_custodians_say_so(make_site: Callable
     assert site.call("cus", "PUT", path, json={"above": None}).status_code == 204
     assert site.call("dan", "GET", path).json() == {"above": None, "proposed": None}
     assert site.release("ana", document("1")).status_code == 200
-    assert '"dan and cus"' in site.services.ledger_lines(site.services.accounts.find("cus"))
+    assert '"dan and cus"' in site.services.custody.ledger_lines(site.services.accounts.find("cus"))
     assert site.call("cus", "PUT", path, json={"above": None}).status_code == 204
 
 
@@ -335,15 +335,15 @@ def test_a_renewed_password_ends_what_was_asked_under_the_old_one(make_site: Cal
         site.headers["eve"] = {"Authorization": f"Bearer {site.services.accounts.create_token(eve, 'test')}"}
         return str(site.release("eve", document(epsilon)).json()["id"])
 
-    first = ask_as_eve(site.services.create_user(cus, "eve", "analyst"), "1")
+    first = ask_as_eve(site.services.custody.create_user(cus, "eve", "analyst"), "1")
     # Whoever issued the password may have asked; that another custodian issues the next one must not free the first.
-    site.services.reset_password(dan, "eve")
+    site.services.custody.reset_password(dan, "eve")
     assert site.call("cus", "POST", f"/api/v1/approvals/{first}", json={"approve": True}).status_code == 409
     assert finished(site, "cus", first)["error"]["error"]["code"] == "forbidden"
-    second = ask_as_eve(site.services.reset_password(cus, "eve"), "1.1")
+    second = ask_as_eve(site.services.custody.reset_password(cus, "eve"), "1.1")
     assert CliRunner().invoke(app, ["serve", str(site.place), "--reset-password", "eve"]).exit_code == 0
     assert finished(site, "cus", second)["error"]["error"]["code"] == "forbidden"
-    assert site.services.account(cus, "townspeople").entries == 0
+    assert site.services.custody.account(cus, "townspeople").entries == 0
 
 
 def test_the_server_machine_renews_a_custodians_password(make_site: Callable[..., Site]) -> None:

@@ -27,7 +27,7 @@ def listed(make_site: Callable[..., Site], tmp_path: Path) -> Callable[[str], Si
         (folder / "list.toml").write_text(LIST)
         site = make_site(mode, extra=f'mode = "{mode}"\nlist = "list.toml"\n')
         for _ in range(200):
-            if site.services.is_ready:
+            if site.services.worker.is_ready:
                 break
             import time
 
@@ -93,7 +93,7 @@ def test_list_mode_releases_nothing_else_for_analysts(listed: Callable[[str], Si
 def test_the_list_is_charged_once_across_restarts(listed: Callable[[str], Site]) -> None:
     site = listed("list")
     for _ in range(2):
-        site.services.release_list(site.services.accounts.find("cus"), "towns")
+        site.services.reading.release_list(site.services.accounts.find("cus"), "towns")
     lines = site.services.desk.ledger.entries("townspeople")
     assert sum(line.kind == "charge" for line in lines) == 1
 

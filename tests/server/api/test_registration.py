@@ -42,7 +42,7 @@ def test_the_custodian_sees_content_and_budget_and_nobody_else_does(
         assert refused.status_code == 403 and 'id="content"' not in refused.text
         custodian, form = sign_in(app, "cus")
         shown = custodian.post(PLACE, data=form)
-        assert app.state.services.is_registered(CUSTODIAN, "towns")
+        assert app.state.services.custody.is_registered(CUSTODIAN, "towns")
         ledger = app.state.services.desk.ledger.export("jsonl")
     assert shown.status_code == 200 and shown.headers["cache-control"] == "no-store"
     for part in ('id="registered"', 'id="confidential"', 'id="content"', "400 rows", "ρ = "):
@@ -61,10 +61,10 @@ def test_a_file_that_is_not_the_declared_one_needs_consent(make_site: Callable[.
         client, form = sign_in(app, "cus")
         asked = client.post(PLACE, data=form)
         assert 'id="not-registered"' in asked.text and 'id="accept-unseen"' in asked.text
-        assert not app.state.services.is_registered(CUSTODIAN, "towns")
+        assert not app.state.services.custody.is_registered(CUSTODIAN, "towns")
         consented = client.post(PLACE, data=form | {"accept_unseen": "yes"})
         assert 'id="registered"' in consented.text
-        assert app.state.services.is_registered(CUSTODIAN, "towns")
+        assert app.state.services.custody.is_registered(CUSTODIAN, "towns")
 
 
 def test_a_server_does_not_start_with_laxer_rules_or_another_ledger(make_site: Callable[..., Site]) -> None:

@@ -258,7 +258,7 @@ def test_an_unregistered_data_set_is_refused_until_the_custodian_registers_it(
     assert error_code(site.release("ana", document())) == "not_registered"
     cus = site.services.accounts.find("cus")
     assert cus is not None
-    site.services.register(cus, "towns")
+    site.services.custody.register(cus, "towns")
     assert site.release("ana", document()).status_code == 200
     lines = site.services.desk.ledger.entries("townspeople")
     assert [line.by for line in lines if line.kind == "register"] == ["cus"]

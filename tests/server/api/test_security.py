@@ -62,7 +62,7 @@ def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(
     def fault(*_: object) -> None:
         raise RuntimeError("the value CANARY-7f3a91 of row 17")
 
-    monkeypatch.setattr(site.services, "datasets", fault)
+    monkeypatch.setattr(site.services.reading, "datasets", fault)
     with caplog.at_level(logging.INFO, logger="dalenius.server"):
         answer = site.call("ana", "GET", "/api/v1/datasets")
     assert answer.status_code == 500 and error_code(answer) == "internal"

@@ -28,18 +28,18 @@ def test_a_second_wave_is_registered_in_the_browser(make_site: Callable[..., Sit
     with TestClient(app, headers={"accept": "text/html", **first.headers["cus"]}) as client:
         page = client.get("/custodian").text
         assert "not registered" in page and "/custodian/datasets/towns/register" in page
-        assert not services.is_registered(CUSTODIAN, "towns")
-        services.register(CUSTODIAN, "towns")
+        assert not services.custody.is_registered(CUSTODIAN, "towns")
+        services.custody.register(CUSTODIAN, "towns")
         page = client.get("/custodian").text
         assert "not registered" not in page and "/custodian/datasets/towns/register" not in page
-        before = services.account(CUSTODIAN, "townspeople").limit
+        before = services.custody.account(CUSTODIAN, "townspeople").limit
         assert (
             client.post(
                 "/api/v1/datasets/towns/releases", json=document(), headers=first.headers["ana"]
             ).status_code
             == 200
         )
-        assert services.account(CUSTODIAN, "townspeople").limit == before
+        assert services.custody.account(CUSTODIAN, "townspeople").limit == before
 
 
 def test_a_server_with_unregistered_data_is_not_ready(make_site: Callable[..., Site]) -> None:
@@ -50,7 +50,7 @@ def test_a_server_with_unregistered_data_is_not_ready(make_site: Callable[..., S
         answer = client.get("/readyz")
         assert answer.status_code == 503 and error_code(answer) == "unavailable"
         assert "towns" in answer.text
-        app.state.services.register(CUSTODIAN, "towns")
+        app.state.services.custody.register(CUSTODIAN, "towns")
         assert client.get("/readyz").status_code == 200
 
 
@@ -59,4 +59,4 @@ def test_the_page_of_an_unregistered_data_set_with_a_list_opens(make_site: Calla
     (site.place.parent / "list.toml").write_text(
         '[table]\nrows = ["town"]\n[privacy]\ndefinition = "pure"\nepsilon = 1\n'
     )
-    assert site.services.list_view("towns") is None
+    assert site.services.reading.list_view("towns") is None

@@ -38,10 +38,10 @@ def serve(folder: Path) -> uvicorn.Server:
     services = app.state.services
     custodian = User("custodian", Role.CUSTODIAN)
     try:
-        services.account(custodian, "us-active-duty")
+        services.custody.account(custodian, "us-active-duty")
     except Exception:
-        services.register(custodian, DATASET)
-    services.set_quota(custodian, "us-active-duty", "analyst", "0.5", "1e-6")
+        services.custody.register(custodian, DATASET)
+    services.custody.set_quota(custodian, "us-active-duty", "analyst", "0.5", "1e-6")
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=8465, log_level="error"))
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:

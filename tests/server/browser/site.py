@@ -189,9 +189,9 @@ def start(folder: Path) -> Site:
     for name, role in ROLES.items():
         services.accounts.create(name, role, PASSWORDS[name])
     carla = User("carla", Role.CUSTODIAN)
-    services.register(carla, "commuters")
-    services.register(carla, "open-commuters")
-    services.release_list(carla, "open-commuters")
+    services.custody.register(carla, "commuters")
+    services.custody.register(carla, "open-commuters")
+    services.reading.release_list(carla, "open-commuters")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

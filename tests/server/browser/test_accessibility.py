@@ -25,9 +25,9 @@ def released(site: Any) -> dict[str, str]:
     carla, anna = services.accounts.find("carla"), services.accounts.find("anna")
 
     def release(document: dict[str, Any]) -> Any:
-        job = services.submit(anna, "commuters", document)
+        job = services.releasing.submit(anna, "commuters", document)
         for _ in range(200):
-            job = services.job(anna, job.id)
+            job = services.releasing.job(anna, job.id)
             if job.is_finished or job.state == "awaiting approval":
                 break
             time.sleep(0.05)
@@ -38,10 +38,10 @@ def released(site: Any) -> dict[str, str]:
 
     first = release(table(rows=["mode"], columns=["age"], wafers=["district"])).entry
     second = release(table(rows=["district"])).entry
-    services.set_status(carla, second, "withdrawn")
-    services.set_approval(carla, "ridgeford", "0.01")
+    services.custody.set_status(carla, second, "withdrawn")
+    services.custody.set_approval(carla, "ridgeford", "0.01")
     waiting = release({**table(rows=["age"]), "privacy": {"definition": "pure", "epsilon": "0.5"}}).id
-    services.save(anna, "Saved one", "commuters", table(rows=["age"]))
+    services.releasing.save(anna, "Saved one", "commuters", table(rows=["age"]))
     return {"first": first, "second": second, "job": waiting}
 
 

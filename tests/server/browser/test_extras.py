@@ -64,7 +64,7 @@ def test_a_double_click_spends_once(page: Any, site: Any) -> None:
     page.wait_for_url(re.compile(r"rows=district"))
     page.dblclick("#release")
     page.wait_for_url(re.compile(r"/r/[0-9a-f]+"))
-    assert site.services.quota(site.services.accounts.find("anna"), "commuters").charges == 1
+    assert site.services.releasing.quota(site.services.accounts.find("anna"), "commuters").charges == 1
 
 
 def test_the_buttons_beside_the_form_work_with_javascript_too(page: Any, site: Any) -> None:

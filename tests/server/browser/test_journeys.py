@@ -27,13 +27,13 @@ def test_newcomer_builds_releases_downloads_and_tests(visit: Any, site: Any) -> 
     build(nina, "mode", "age")
     nina.sees("Margin of error")
     assert nina.text("aside.preview dd >> nth=0") == "16"
-    quota = site.services.quota(user(site, "nina"), "commuters")
+    quota = site.services.releasing.quota(user(site, "nina"), "commuters")
     assert quota.charges == 0
     nina.press("#release")
     nina.arrives(r"/r/[0-9a-f]+")
     entry = re.search(r"/r/([0-9a-f]+)", nina.page.url).group(1)  # type: ignore[union-attr]
-    release = site.services.release(user(site, "nina"), entry)
-    assert site.services.quota(user(site, "nina"), "commuters").charges == 1
+    release = site.services.reading.release(user(site, "nina"), entry)
+    assert site.services.releasing.quota(user(site, "nina"), "commuters").charges == 1
 
     shown = [
         int(text.replace(",", "").replace("\u2212", "-"))
@@ -56,7 +56,7 @@ def test_newcomer_builds_releases_downloads_and_tests(visit: Any, site: Any) -> 
     assert not nina.has("#release")
     nina.press("#open-released")
     nina.arrives(rf"/r/{entry}")
-    assert site.services.quota(user(site, "nina"), "commuters").charges == 1
+    assert site.services.releasing.quota(user(site, "nina"), "commuters").charges == 1
 
 
 def test_custodian_sets_a_budget_approves_and_reads_the_ledger(visit: Any, site: Any) -> None:
@@ -79,7 +79,7 @@ def test_custodian_sets_a_budget_approves_and_reads_the_ledger(visit: Any, site:
     anna.sees("Ask for approval")
     anna.press("#release")
     anna.sees("Your table awaits approval")
-    assert site.services.quota(user(site, "anna"), "commuters").charges == 0
+    assert site.services.releasing.quota(user(site, "anna"), "commuters").charges == 0
 
     carla.press("a:has-text('Approvals')")
     carla.sees("anna")
@@ -98,14 +98,14 @@ def test_custodian_sets_a_budget_approves_and_reads_the_ledger(visit: Any, site:
 
 def test_analyst_runs_out_and_is_told_what_is_left(visit: Any, site: Any) -> None:
     carla = user(site, "carla")
-    site.services.set_quota(carla, "ridgeford", "anna", "0.15", "0")
+    site.services.custody.set_quota(carla, "ridgeford", "anna", "0.15", "0")
     anna = visit("anna")
     anna.open("/d/commuters/table")
     build(anna, "mode", "age")
     anna.sees("Quota left")
     anna.press("#release")
     anna.arrives(r"/r/[0-9a-f]+")
-    left = site.services.quota(user(site, "anna"), "commuters").left
+    left = site.services.releasing.quota(user(site, "anna"), "commuters").left
     assert left is not None
 
     anna.open("/d/commuters/table")
@@ -131,7 +131,9 @@ def test_anybody_reads_tables_from_the_ready_list(visit: Any, site: Any) -> None
     reader.press("#open-list")
     reader.sees("from the ready list")
     cells = reader.page.locator("#result td:not(.total) .value").all_inner_texts()
-    stored = site.services.release(user(site, "carla"), site.services.list_view("open-commuters").entry)
+    stored = site.services.reading.release(
+        user(site, "carla"), site.services.reading.list_view("open-commuters").entry
+    )
     assert [int(c.replace(",", "")) for c in cells] == stored.margin("mode", "age").values.astype(
         int
     ).tolist()
@@ -154,11 +156,11 @@ def test_custodian_is_asked_before_a_table_is_withdrawn(visit: Any, site: Any) -
     carla.sees("Withdraw this table?")
     carla.press("#keep")
     carla.arrives(r"/r/[0-9a-f]+$")
-    assert site.services.releases(user(site, "nina"), "commuters")[0] == 1
+    assert site.services.reading.releases(user(site, "nina"), "commuters")[0] == 1
     carla.press("button[value=withdrawn]")
     carla.press("#confirm-withdrawal")
     carla.sees("The table is now withdrawn.")
-    assert site.services.releases(user(site, "nina"), "commuters")[0] == 0
+    assert site.services.reading.releases(user(site, "nina"), "commuters")[0] == 0
 
 
 def user(site: Any, name: str) -> Any:

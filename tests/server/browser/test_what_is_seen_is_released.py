@@ -57,14 +57,14 @@ def _cookie(site: Any, session: str) -> str:
 
 
 def charges(site: Any) -> int:
-    return int(site.services.quota(site.services.accounts.find("anna"), "commuters").charges)
+    return int(site.services.releasing.quota(site.services.accounts.find("anna"), "commuters").charges)
 
 
 def released(site: Any, page: Any) -> Any:
     """The release that the page shows."""
     page.wait_for_url(re.compile(r"/r/[0-9a-f]+"))
     entry = re.search(r"/r/([0-9a-f]+)", page.url).group(1)  # type: ignore[union-attr]
-    return site.services.release(site.services.accounts.find("anna"), entry)
+    return site.services.reading.release(site.services.accounts.find("anna"), entry)
 
 
 def press_at(page: Any, box: dict[str, float]) -> None:
@@ -209,7 +209,7 @@ def test_a_session_that_ended_is_said_and_the_table_is_kept(
 
 def test_a_progress_page_asks_to_sign_in_again_instead_of_going_blank(enter: Enter, site: Any) -> None:
     carla = site.services.accounts.find("carla")
-    site.services.set_approval(carla, "ridgeford", "0.3")
+    site.services.custody.set_approval(carla, "ridgeford", "0.3")
     page = enter("rows=mode&columns=district&definition=pure&epsilon=0.9")
     page.click("#release")
     page.get_by_text("Your table awaits approval").wait_for()

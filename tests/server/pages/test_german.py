@@ -22,7 +22,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     made = create_app(ServerConfig.load(SITE.write_files(tmp_path_factory.mktemp("site"))))
     for name, role in SITE.ROLES.items():
         made.state.services.accounts.create(name, role, SITE.PASSWORDS[name])
-    made.state.services.register(User("carla", Role.CUSTODIAN), "commuters")
+    made.state.services.custody.register(User("carla", Role.CUSTODIAN), "commuters")
     with TestClient(made):
         yield made
 
@@ -98,5 +98,5 @@ def test_the_custodian_types_a_decimal_comma(app: Any) -> None:
     answer = carla.post("/custodian/budget/ridgeford/quota", data=form)
     assert answer.status_code == 303, answer.text
     assert "Das Kontingent von nina ist jetzt ρ = 0,125." in carla.get("/custodian/budget/ridgeford").text
-    quota = app.state.services.quota(app.state.services.accounts.find("nina"), "commuters")
+    quota = app.state.services.releasing.quota(app.state.services.accounts.find("nina"), "commuters")
     assert quota.limit["rho"] == "0.125" and float(quota.limit["delta"]) == 1.5e-7

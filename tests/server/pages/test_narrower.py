@@ -27,8 +27,8 @@ def test_the_builder_offers_the_table_of_the_records_in_the_list(tmp_path: Path)
     app = create_app(ServerConfig.load(config))
     carla = User("carla", Role.CUSTODIAN)
     app.state.services.accounts.create("carla", "custodian", SITE.PASSWORDS["carla"])
-    app.state.services.register(carla, "open-commuters")
-    app.state.services.release_list(carla, "open-commuters")
+    app.state.services.custody.register(carla, "open-commuters")
+    app.state.services.reading.release_list(carla, "open-commuters")
     with TestClient(app, headers={"accept": "text/html"}) as reader:
         whole = reader.get("/d/open-commuters/table?rows=mode&columns=age").text
         assert 'id="open-list"' in whole and 'id="open-narrower"' not in whole

@@ -43,7 +43,7 @@ def served(place: Path) -> Iterator[Any]:
     services = made.state.services
     for name, role in SITE.ROLES.items():
         services.accounts.create(name, role, SITE.PASSWORDS[name])
-    services.register(User("carla", Role.CUSTODIAN), "commuters")
+    services.custody.register(User("carla", Role.CUSTODIAN), "commuters")
     with TestClient(made):
         yield made
 
@@ -115,13 +115,16 @@ def test_static_files_may_be_kept(app: Any) -> None:
 )
 def test_a_form_without_the_token_changes_nothing(app: Any, path: str, fields: dict[str, str]) -> None:
     anna = visitor(app, "anna")
-    before = app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges
+    before = app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges
     for csrf in ("", "0" * 64, token(visitor(app, "carla"), "/account")):
         assert anna.post(path, data={**fields, "csrf": csrf}).status_code == 403
     good = token(anna, "/account")
     crossed = anna.post(path, data={**fields, "csrf": good}, headers={"sec-fetch-site": "cross-site"})
     assert crossed.status_code == 403
-    assert app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges == before
+    assert (
+        app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges
+        == before
+    )
     assert anna.get("/account").status_code == 200
 
 
@@ -150,7 +153,7 @@ def test_an_analyst_sees_own_lines_and_own_jobs_only(app: Any) -> None:
     release(anna, rows="district", epsilon="0.07")
     assert "nina" not in anna.get("/ledger").text
     assert "anna" not in nina.get("/ledger").text
-    job = app.state.services.jobs_of(app.state.services.accounts.find("anna"))[0].id
+    job = app.state.services.releasing.jobs_of(app.state.services.accounts.find("anna"))[0].id
     assert nina.get(f"/jobs/{job}").status_code == 404
     assert anna.get(f"/jobs/{job}").status_code == 303
 
@@ -182,16 +185,21 @@ def test_an_embargoed_table_is_not_there_for_others(tmp_path: Path) -> None:
 def test_the_same_request_twice_is_charged_once(app: Any) -> None:
     anna = visitor(app, "anna")
     first = release(anna, rows="age", columns="mode", epsilon="0.11")
-    charges = app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges
+    charges = app.state.services.releasing.quota(
+        app.state.services.accounts.find("anna"), "commuters"
+    ).charges
     second = release(anna, rows="mode", columns="age", epsilon="0.11")
     assert "again=1" in second and second.split("?")[0] == first.split("?")[0]
     assert "nothing was charged" in anna.get(second).text
-    assert app.state.services.quota(app.state.services.accounts.find("anna"), "commuters").charges == charges
+    assert (
+        app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges
+        == charges
+    )
 
 
 def test_a_table_that_was_not_previewed_is_shown_and_not_released(app: Any) -> None:
     anna, services = visitor(app, "anna"), app.state.services
-    before = services.quota(services.accounts.find("anna"), "commuters").charges
+    before = services.releasing.quota(services.accounts.find("anna"), "commuters").charges
     fields = {"rows": "district", "columns": "age", "definition": "pure", "epsilon": "0.12"}
     shown = seen(anna, fields)
     form = {"csrf": token(anna, "/account"), **fields}
@@ -202,7 +210,7 @@ def test_a_table_that_was_not_previewed_is_shown_and_not_released(app: Any) -> N
     ):
         answer = anna.post("/d/commuters/release", data={**form, **wrong})
         assert answer.status_code == 409 and "not the one that was previewed" in answer.text
-    assert services.quota(services.accounts.find("anna"), "commuters").charges == before
+    assert services.releasing.quota(services.accounts.find("anna"), "commuters").charges == before
     assert anna.post("/d/commuters/release", data={**form, "seen": shown}).status_code == 303
 
 
@@ -380,7 +388,7 @@ def test_what_is_copied_asks_for_the_same_table(app: Any) -> None:
     }
     where = release(anna, **fields, **{"where.age": "15-24"})
     entry = where.split("?")[0].removeprefix("/r/")
-    stored = app.state.services.release(app.state.services.accounts.find("anna"), entry)
+    stored = app.state.services.reading.release(app.state.services.accounts.find("anna"), entry)
     page = anna.get(f"/r/{entry}/cite?rows=minutes&columns=mode").text
     copied = {
         name: html.unescape(re.search(rf'id="copy-{name}">(.*?)</code>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
@@ -472,7 +480,7 @@ def test_a_margin_of_a_percentage_is_never_shown_as_zero(app: Any) -> None:
 def test_an_approval_card_shows_what_the_asker_can_pay(app: Any) -> None:
     services = app.state.services
     carla, anna = (services.accounts.find(name) for name in ("carla", "anna"))
-    services.set_approval(carla, "ridgeford", "0.2")
+    services.custody.set_approval(carla, "ridgeford", "0.2")
     try:
         page = visitor(app, "carla").get("/custodian/budget/ridgeford").text
         assert "Now: releases above ρ = 0.2 need an approval." in page
@@ -481,20 +489,20 @@ def test_an_approval_card_shows_what_the_asker_can_pay(app: Any) -> None:
             "table": {"rows": ["age"]},
             "privacy": {"definition": "pure", "epsilon": "0.66"},
         }
-        services.set_quota(carla, "ridgeford", "anna", "0.5", "0")
-        job = services.submit(anna, "commuters", request).id
+        services.custody.set_quota(carla, "ridgeford", "anna", "0.5", "0")
+        job = services.releasing.submit(anna, "commuters", request).id
         for _ in range(200):
-            if services.approvals(carla):
+            if services.custody.approvals(carla):
                 break
             time.sleep(0.02)
         card = visitor(app, "carla").get("/custodian/approvals").text
         assert "Quota of the asker" in card and "of 0.5 left" in card and "even if you approve" not in card
-        services.set_quota(carla, "ridgeford", "anna", "0.1", "0")
+        services.custody.set_quota(carla, "ridgeford", "anna", "0.1", "0")
         card = visitor(app, "carla").get("/custodian/approvals").text
         assert "even if you approve" in card and re.search(r'value="approve" type="submit" disabled', card)
-        services.refuse(carla, job)
+        services.custody.refuse(carla, job)
     finally:
-        services.set_quota(carla, "ridgeford", "anna", "0.5", "0")
+        services.custody.set_quota(carla, "ridgeford", "anna", "0.5", "0")
         services.desk.ledger.approval("ridgeford", None, by="test")
 
 

@@ -27,7 +27,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     survey.materialise(folder, 300)
     (folder / "server.toml").write_text(CONFIG)
     made = create_app(ServerConfig.load(folder / "server.toml"))
-    made.state.services.register(CARLA, "survey-2023")
+    made.state.services.custody.register(CARLA, "survey-2023")
     with TestClient(made):
         yield made
 

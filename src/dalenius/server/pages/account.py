@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from dalenius.server.auth import CurrentUser, SignedIn, sign_in, sign_out, verified
+from dalenius.server.auth import CurrentUser, SignedIn, services_of, sign_in, sign_out, verified
 from dalenius.server.messages import translate
 from dalenius.server.pages.mine import quotas_of
 from dalenius.server.pages.page import Form, language_of, local, redirect, render
@@ -50,7 +50,7 @@ def account(request: Request, user: SignedIn) -> Response:
 
 
 def _page(request: Request, user: SignedIn, secret: str) -> Response:
-    tokens = request.app.state.services.accounts.tokens(user)
+    tokens = services_of(request).accounts.tokens(user)
     return render(
         request, "account/page.html", user, tokens=tokens, secret=secret, quotas=quotas_of(request, user)
     )
@@ -61,21 +61,21 @@ def make_token(request: Request, user: SignedIn, form: Form) -> Response:
     """A new token, shown this once."""
     days = form.one("days", "90")
     life = float(days) if days.isdecimal() and len(days) < 5 else 90.0
-    secret = request.app.state.services.accounts.create_token(user, form.one("label").strip(), life)
+    secret = services_of(request).accounts.create_token(user, form.one("label").strip(), life)
     return _page(request, user, secret)
 
 
 @router.post("/account/tokens/revoke")
 def revoke_token(request: Request, user: SignedIn, form: Form) -> Response:
     """End a token."""
-    request.app.state.services.accounts.revoke_token(user, form.one("id"))
+    services_of(request).accounts.revoke_token(user, form.one("id"))
     return redirect(request, "/account", "account.revoked")
 
 
 @router.post("/account/password")
 def change_password(request: Request, user: SignedIn, form: Form) -> Response:
     """A new password, if the old one is right; every session ends."""
-    services = request.app.state.services
+    services = services_of(request)
     services.limiter.take("password of", user.name, services.config.limits.sign_ins_per_minute)
     if services.accounts.verify(user.name, form.one("old")) is None:
         return redirect(request, "/account", "account.wrong_old", "bad")

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from dalenius.core import registry
 from dalenius.server import messages
 from dalenius.server.accounts import Role
-from dalenius.server.auth import CurrentUser, SignedIn, require
+from dalenius.server.auth import CurrentUser, SignedIn, require, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.page import language_of, render
 from dalenius.server.pages.refusal import PageRoute
@@ -22,12 +22,12 @@ _MOST_LINES = 300
 @router.get("")
 def statement(request: Request, user: SignedIn, population: str = "") -> Response:
     """Movements and balances, newest first."""
-    services = request.app.state.services
-    populations = services.populations(user)
+    services = services_of(request)
+    populations = services.custody.populations(user)
     chosen = population or (populations[0] if populations else "")
     if chosen not in populations:
         raise NotFound("There is no such population here.")
-    found = services.statement(user, chosen, everybody=user.may_read_ledger)
+    found = services.custody.statement(user, chosen, everybody=user.may_read_ledger)
     lines = found.lines[::-1]
     language = language_of(request)
     return render(
@@ -53,7 +53,7 @@ def _word(language: str, key: str, default: str) -> str:
 @router.get("/export")
 def export(request: Request, user: CurrentUser, population: str = "") -> Response:
     """Every line as JSON lines."""
-    text = request.app.state.services.ledger_lines(user, population or None, "jsonl")
+    text = services_of(request).custody.ledger_lines(user, population or None, "jsonl")
     headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
     return Response(text, 200, headers, "application/x-ndjson")
 
@@ -62,13 +62,13 @@ def export(request: Request, user: CurrentUser, population: str = "") -> Respons
 def evidence(request: Request, user: CurrentUser) -> Response:
     """Verify the ledger now, and say how each claim of privacy is supported."""
     require(user, Role.CUSTODIAN, Role.AUDITOR)
-    report = request.app.state.services.verify(user)
+    report = services_of(request).custody.verify(user)
     return render(
         request,
         "auditor/evidence.html",
         user,
         report=report,
-        claims=_claims(Wording(language_of(request), request.app.state.services)),
+        claims=_claims(Wording(language_of(request), services_of(request))),
     )
 
 

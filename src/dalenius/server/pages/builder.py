@@ -13,7 +13,16 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core import registry
 from dalenius.errors import DaleniusError, OtherRows, RequestError
 from dalenius.server.accounts import User
-from dalenius.server.auth import SESSION, CurrentUser, csrf_token, has_ended, limit_previews, require
+from dalenius.server.auth import (
+    RELEASERS,
+    SESSION,
+    CurrentUser,
+    csrf_token,
+    has_ended,
+    limit_previews,
+    require,
+    services_of,
+)
 from dalenius.server.errors import NotSignedIn, StaleRequest
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
@@ -22,7 +31,7 @@ from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
 from dalenius.server.pages.state import PLACES, Pairs, TableState
 from dalenius.server.pages.wording import Wording
-from dalenius.server.parts import RELEASERS
+from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -34,8 +43,8 @@ _MOST_ACTIONS = 50
 @router.get("/d/{name}/table")
 def build(request: Request, name: str, user: CurrentUser) -> Response:
     """The builder. A form's raw fields, or a button, lead on to the one address of the state they mean."""
-    services = request.app.state.services
-    dataset = services.dataset(name)
+    services = services_of(request)
+    dataset = services.reading.dataset(name)
     given: Pairs = request.query_params.multi_items()
     state = read_pairs(given, dataset)
     actions = [value for key, value in given if key == "do"]
@@ -85,7 +94,7 @@ def _show(
     is_guided: bool = False,
     status: int = 200,
 ) -> Response:
-    services = request.app.state.services
+    services = services_of(request)
     wording = Wording(language_of(request), services)
     document = state.to_request(dataset.name)
     preview, error, from_list = _price(request, user, dataset, state, document)
@@ -135,29 +144,29 @@ def _price(
     request: Request, user: User, dataset: DatasetView, state: TableState, document: dict[str, Any]
 ) -> tuple[Preview | None, DaleniusError | None, bool]:
     """The preview, and whether the stored list answers the request; then a reader needs no other price."""
-    services = request.app.state.services
+    services = services_of(request)
     if state.is_empty:
         return None, None, False
     try:
         if not user.may_release and dataset.has_list:
-            services.read_request(dataset.name, document)
-            if services.list_answer(user, dataset.name, document) is not None:
+            services.desk.read_request(dataset.name, document)
+            if services.reading.list_answer(user, dataset.name, document) is not None:
                 return None, None, True
         limit_previews(request, user)
-        preview: Preview = services.preview(user, dataset.name, document)
+        preview: Preview = services.releasing.preview(user, dataset.name, document)
     except DaleniusError as error:
         return None, error, False
     return preview, None, preview.from_list
 
 
 def _narrower(
-    services: Any, user: User, dataset: DatasetView, state: TableState, wording: Wording
+    services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
 ) -> tuple[str, str] | None:
     """The same table of the records that the ready list counts: on which variables it asks for a value, and its address."""
     if not dataset.has_list or state.is_empty:
         return None
     try:
-        services.list_answer(user, dataset.name, state.to_request(dataset.name), explains=True)
+        services.reading.list_answer(user, dataset.name, state.to_request(dataset.name), explains=True)
     except OtherRows as refused:
         where: Any = refused.detail.get("where", {})
     except DaleniusError:
@@ -168,7 +177,7 @@ def _narrower(
     if not where or len(labels) < len(where) or sum(map(len, labels.values())) > _MOST_LABELS:
         return None
     found = replace(state, where={**state.where, **labels})
-    if services.list_answer(user, dataset.name, found.to_request(dataset.name)) is None:
+    if services.reading.list_answer(user, dataset.name, found.to_request(dataset.name)) is None:
         return None
     names = ", ".join(wording.label(dataset, name) for name in where)
     return names, f"/d/{quote(dataset.name)}/list?{urlencode(found.to_pairs())}"
@@ -186,8 +195,8 @@ def _amounts(state: TableState) -> tuple[str, ...]:
 @router.post("/d/{name}/release")
 async def release(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
     """Spend: queue the release, wait a little, and go to the table or to the page that shows the progress."""
-    services = request.app.state.services
-    dataset = await run_in_threadpool(services.dataset, name)
+    services = services_of(request)
+    dataset = await run_in_threadpool(services.reading.dataset, name)
     state = read_pairs(form.pairs, dataset)
     document = state.to_request(dataset.name)
     layout = layout_query(state)
@@ -198,16 +207,18 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
         return await run_in_threadpool(shown, NotSignedIn.http_status)
     require(user, *RELEASERS)
     try:
-        known = await run_in_threadpool(services.preview, user, dataset.name, document)
+        known = await run_in_threadpool(services.releasing.preview, user, dataset.name, document)
         if known.already is not None:
             return lead(request, f"/r/{quote(known.already.entry)}?{layout}&again=1")
         if known.digest != form.one("seen"):
             raise StaleRequest
     except RequestError as error:
         return await run_in_threadpool(shown, error.http_status)
-    submit = partial(services.submit, user, dataset.name, document, form.one("key"), seen=form.one("seen"))
+    submit = partial(
+        services.releasing.submit, user, dataset.name, document, form.one("key"), seen=form.one("seen")
+    )
     job = await run_in_threadpool(submit)
-    job = await services.wait(user, job.id, 8.0)
+    job = await services.releasing.wait(user, job.id, 8.0)
     if job.state == "done":
         return lead(request, f"/r/{quote(job.entry)}?{layout}")
     return lead(request, f"/jobs/{quote(job.id)}?{layout}")
@@ -216,11 +227,11 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
 @router.post("/d/{name}/saved")
 def save(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
     """Keep the table being built under its title."""
-    services = request.app.state.services
-    dataset = services.dataset(name)
+    services = services_of(request)
+    dataset = services.reading.dataset(name)
     state = read_pairs(form.pairs, dataset)
     title = Wording(language_of(request), services).state_title(dataset, state)[:200]
-    services.save(user, title, dataset.name, state.to_request(dataset.name))
+    services.releasing.save(user, title, dataset.name, state.to_request(dataset.name))
     return redirect(request, "/mine", "mine.saved_ok", title=title)
 
 
@@ -228,5 +239,5 @@ def save(request: Request, name: str, user: CurrentUser, form: Form) -> Response
 def forget(request: Request, user: CurrentUser, form: Form) -> Response:
     """Remove a saved table."""
     title = form.one("title")
-    request.app.state.services.forget(user, title)
+    services_of(request).releasing.forget(user, title)
     return redirect(request, "/mine", "mine.forgotten", title=title)

@@ -16,12 +16,13 @@ from dalenius.curator.content import ODD, worth_a_look
 from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.account import Purse
 from dalenius.server.accounts import Role, User
-from dalenius.server.auth import CurrentUser, require
+from dalenius.server.auth import CurrentUser, require, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.page import Form, language_of, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
+from dalenius.server.services import Services
 from dalenius.server.views import JobView
 from dalenius.spec.coding import Note
 
@@ -29,8 +30,8 @@ router = APIRouter(prefix="/custodian", route_class=PageRoute, include_in_schema
 
 
 def _desk(request: Request, template: str, user: User, section: str, **context: Any) -> Response:
-    services = request.app.state.services
-    populations = services.populations(user)
+    services = services_of(request)
+    populations = services.custody.populations(user)
     budget = f"/custodian/budget/{quote(populations[0])}" if populations else "/custodian"
     tabs = [
         ("datasets", "/custodian"),
@@ -40,7 +41,7 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
         ("policy", "/custodian/policy"),
         ("users", "/custodian/users"),
     ]
-    waiting = len(services.approvals(user))
+    waiting = len(services.custody.approvals(user))
     return render(
         request,
         template,
@@ -57,18 +58,18 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
 def datasets(request: Request, user: CurrentUser) -> Response:
     """The served data sets and whether they are registered."""
     require(user, Role.CUSTODIAN)
-    services = request.app.state.services
+    services = services_of(request)
     found = []
-    for view in services.datasets(user):
-        listed = services.list_view(view.name) if view.has_list else None
-        found.append((view, services.is_registered(user, view.name), listed))
+    for view in services.reading.datasets(user):
+        listed = services.reading.list_view(view.name) if view.has_list else None
+        found.append((view, services.custody.is_registered(user, view.name), listed))
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=found)
 
 
-def _account(services: Any, user: User, population: str) -> Any:
+def _account(services: Services, user: User, population: str) -> Any:
     """The account of a population, or nothing if nobody registered a data set on it."""
     try:
-        return services.account(user, population)
+        return services.custody.account(user, population)
     except DaleniusError as error:
         if error.http_status >= 500:
             raise
@@ -78,9 +79,9 @@ def _account(services: Any, user: User, population: str) -> Any:
 @router.post("/datasets/{name}/register")
 def register(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
     """Judge and register a data set; its content is shown to this custodian, once, and kept nowhere."""
-    services = request.app.state.services
+    services = services_of(request)
     try:
-        report = services.register(user, name, accept_unseen=form.one("accept_unseen") == "yes")
+        report = services.custody.register(user, name, accept_unseen=form.one("accept_unseen") == "yes")
     except Undeclared as refused:
         return _content(request, user, name, refused.report, is_refused=True)
     if report is None:
@@ -90,7 +91,7 @@ def register(request: Request, name: str, user: CurrentUser, form: Form) -> Resp
 
 def _content(request: Request, user: User, name: str, report: Any, *, is_refused: bool) -> Response:
     """Values by variable under the banner, what the account holds, and the word of consent where it is needed."""
-    services = request.app.state.services
+    services = services_of(request)
     content = report.reveal()
     curator = services.desk.find(name).curator
     found = _desk(
@@ -104,7 +105,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
         notes=[str(note) for note in (Note.VALID, Note.MISSING, *ODD)],
         variables=content["variables"],
         odd=worth_a_look(content["variables"]),
-        account=None if is_refused else services.account(user, curator.domain.population),
+        account=None if is_refused else services.custody.account(user, curator.domain.population),
         policy=policy_digest(curator.policy)[:12],
         epsilon_of=lambda rho: f"{concentrated_epsilon(rho):.3g}",
     )
@@ -115,7 +116,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
 @router.post("/datasets/{name}/list")
 def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
     """Release the ready list of a data set; charged once."""
-    request.app.state.services.release_list(user, name)
+    services_of(request).reading.release_list(user, name)
     return redirect(request, "/custodian", "custody.list_ok")
 
 
@@ -123,8 +124,8 @@ def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> 
 def budget(request: Request, population: str, user: CurrentUser) -> Response:
     """What was granted, spent and is left, for whom."""
     require(user, Role.CUSTODIAN)
-    services = request.app.state.services
-    if population not in services.populations(user):
+    services = services_of(request)
+    if population not in services.custody.populations(user):
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
     wording = Wording(language_of(request), services)
@@ -140,8 +141,8 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         population=population,
         account=account,
         purses=[purse.to_dict() for purse in purses if purse.charges or _has_limit(purse)],
-        users=services.users(user),
-        rule=services.approval_rule(user, population),
+        users=services.custody.users(user),
+        rule=services.custody.approval_rule(user, population),
         epsilon_view=wording.amount(spent),
     )
 
@@ -163,7 +164,7 @@ def _typed(request: Request, form: Form, name: str) -> str:
 def grant(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Add to the budget."""
     rho, delta = _typed(request, form, "rho"), _typed(request, form, "delta") or "0"
-    request.app.state.services.grant(user, population, rho, delta, form.one("note"))
+    services_of(request).custody.grant(user, population, rho, delta, form.one("note"))
     return redirect(
         request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request))
     )
@@ -173,7 +174,7 @@ def grant(request: Request, population: str, user: CurrentUser, form: Form) -> R
 def quota(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Set an analyst's quota."""
     name, rho = form.one("analyst"), _typed(request, form, "rho")
-    request.app.state.services.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
+    services_of(request).custody.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
     said = numbers.typed(rho, language_of(request))
     return redirect(request, _back(population), "custody.quota_ok", name=name, rho=said)
 
@@ -182,7 +183,7 @@ def quota(request: Request, population: str, user: CurrentUser, form: Form) -> R
 def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
     """Ask for a second person above a cost."""
     above = _typed(request, form, "above") or None
-    if request.app.state.services.set_approval(user, population, above):
+    if services_of(request).custody.set_approval(user, population, above):
         return redirect(request, _back(population), "custody.approval_ok")
     return redirect(request, _back(population), "custody.approval_proposed", "care")
 
@@ -191,17 +192,17 @@ def approval(request: Request, population: str, user: CurrentUser, form: Form) -
 def approvals(request: Request, user: CurrentUser) -> Response:
     """Releases that await a second person."""
     require(user, Role.CUSTODIAN)
-    services = request.app.state.services
+    services = services_of(request)
     wording = Wording(language_of(request), services)
     jobs = [
         {
             "job": job,
             "title": wording.request_title(job.dataset, job.request),
-            "preview": _told(services.preview, user, job.dataset, dict(job.request)),
-            "quota": _told(services.quota_of_job, user, job),
+            "preview": _told(services.releasing.preview, user, job.dataset, dict(job.request)),
+            "quota": _told(services.releasing.quota_of_job, user, job),
             "refusal": _foreseen(services, user, job),
         }
-        for job in services.approvals(user)
+        for job in services.custody.approvals(user)
     ]
     return _desk(request, "custodian/approvals.html", user, "approvals", jobs=jobs)
 
@@ -214,10 +215,10 @@ def _told(ask: Callable[..., Any], *question: Any) -> Any:
         return None
 
 
-def _foreseen(services: Any, user: User, job: JobView) -> DaleniusError | None:
+def _foreseen(services: Services, user: User, job: JobView) -> DaleniusError | None:
     """Why a waiting request could not be released even if it were approved."""
     try:
-        found: DaleniusError | None = services.approval_refusal(user, job.id)
+        found: DaleniusError | None = services.custody.approval_refusal(user, job.id)
     except DaleniusError as error:
         return error
     return found
@@ -226,11 +227,11 @@ def _foreseen(services: Any, user: User, job: JobView) -> DaleniusError | None:
 @router.post("/approvals/{job_id}")
 def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Response:
     """Approve or refuse."""
-    services = request.app.state.services
+    services = services_of(request)
     if form.one("decision") == "approve":
-        services.approve(user, job_id)
+        services.custody.approve(user, job_id)
         return redirect(request, "/custodian/approvals", "custody.approved_ok")
-    services.refuse(user, job_id, form.one("reason"))
+    services.custody.refuse(user, job_id, form.one("reason"))
     return redirect(request, "/custodian/approvals", "custody.refused_ok")
 
 
@@ -238,20 +239,20 @@ def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Resp
 def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
     """Every release with what may be done about it."""
     require(user, Role.CUSTODIAN)
-    _, found = request.app.state.services.releases(user, status=status, limit=200)
+    _, found = services_of(request).reading.releases(user, status=status, limit=200)
     return _desk(request, "custodian/releases.html", user, "releases", releases=found, chosen=status)
 
 
 @router.post("/releases/{entry}/status")
 def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> Response:
     """Publish, embargo or withdraw."""
-    services = request.app.state.services
+    services = services_of(request)
     status = form.one("status")
     if status == Status.WITHDRAWN and form.one("confirm") != "yes":
         require(user, Role.CUSTODIAN)
-        asked = services.release_view(user, entry)
+        asked = services.reading.release_view(user, entry)
         return _desk(request, "custodian/withdraw.html", user, "releases", view=asked, back=form.one("back"))
-    view = services.set_status(user, entry, status)
+    view = services.custody.set_status(user, entry, status)
     word = Wording(language_of(request), services).t(f"status.{view.status}")
     back = "/custodian/releases" if form.one("back") else f"/r/{quote(entry)}"
     return redirect(request, back, "custody.status_ok", status=word)
@@ -261,10 +262,10 @@ def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> R
 def policy(request: Request, user: CurrentUser) -> Response:
     """What the policy documents say."""
     require(user, Role.CUSTODIAN)
-    services = request.app.state.services
+    services = services_of(request)
     wording = Wording(language_of(request), services)
     found = []
-    for view in services.datasets(user):
+    for view in services.reading.datasets(user):
         document = services.desk.find(view.name).curator.policy
         text = json.dumps(document.to_dict(), indent=2, ensure_ascii=False)
         found.append((view, _rules(document, wording), text))
@@ -311,7 +312,7 @@ def users(request: Request, user: CurrentUser) -> Response:
 
 
 def _users(request: Request, user: User, name: str, password: str) -> Response:
-    found = request.app.state.services.users(user)
+    found = services_of(request).custody.users(user)
     return _desk(
         request, "custodian/users.html", user, "users", users=found, password=password, password_of=name
     )
@@ -320,12 +321,12 @@ def _users(request: Request, user: User, name: str, password: str) -> Response:
 @router.post("/users")
 def change_user(request: Request, user: CurrentUser, form: Form) -> Response:
     """Create a user, give a new password, or sign somebody out for good."""
-    services, name, what = request.app.state.services, form.one("name").strip(), form.one("what")
+    services, name, what = services_of(request), form.one("name").strip(), form.one("what")
     if what == "create":
-        return _users(request, user, name, services.create_user(user, name, form.one("role")))
+        return _users(request, user, name, services.custody.create_user(user, name, form.one("role")))
     if what == "reset":
-        return _users(request, user, name, services.reset_password(user, name))
+        return _users(request, user, name, services.custody.reset_password(user, name))
     if what == "deactivate":
-        services.deactivate(user, name)
+        services.custody.deactivate(user, name)
         return redirect(request, "/custodian/users", "custody.deactivated_ok", name=name)
     return RedirectResponse("/custodian/users", 303)

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core.law import Additive
 from dalenius.core.registry import get
 from dalenius.server import messages
-from dalenius.server.auth import CurrentUser
+from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.charts import Mark, bars
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
@@ -24,9 +24,9 @@ TOPICS = ("noise", "compare", "protected")
 @router.get("/")
 def start(request: Request, user: CurrentUser) -> Response:
     """Data sets, how it works, and what was released lately."""
-    services = request.app.state.services
-    datasets = services.datasets(user)
-    _, recent = services.releases(user, limit=6)
+    services = services_of(request)
+    datasets = services.reading.datasets(user)
+    _, recent = services.reading.releases(user, limit=6)
     guide = f"/d/{quote(datasets[0].name)}/table?guide=1" if datasets else ""
     return render(request, "home.html", user, datasets=datasets, recent=recent, guide=guide)
 
@@ -34,9 +34,9 @@ def start(request: Request, user: CurrentUser) -> Response:
 @router.get("/d/{name}")
 def dataset(request: Request, name: str, user: CurrentUser) -> Response:
     """What a data set holds, and whom its promise protects."""
-    services = request.app.state.services
-    view = services.dataset(name)
-    _, recent = services.releases(user, dataset=view.name, limit=10)
+    services = services_of(request)
+    view = services.reading.dataset(name)
+    _, recent = services.reading.releases(user, dataset=view.name, limit=10)
     neighbours = services.desk.find(name).curator.domain.neighbours.to_dict()
     return render(
         request,
@@ -44,8 +44,8 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
         user,
         d=view,
         recent=recent,
-        list_view=services.list_view(view.name) if view.has_list else None,
-        quota=services.quota(user, view.name) if user.may_release else None,
+        list_view=services.reading.list_view(view.name) if view.has_list else None,
+        quota=services.releasing.quota(user, view.name) if user.may_release else None,
         unit_text=Wording(language_of(request), services).unit(view, neighbours),
     )
 
@@ -53,14 +53,14 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
 @router.get("/tables")
 def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") -> Response:
     """Every table that this reader may see."""
-    services = request.app.state.services
-    _, found = services.releases(user, dataset=dataset, query=q[:200], limit=200)
+    services = services_of(request)
+    _, found = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
     return render(
         request,
         "tables.html",
         user,
         recent=found,
-        datasets=services.datasets(user),
+        datasets=services.reading.datasets(user),
         q=q[:200],
         chosen=dataset,
     )
@@ -71,7 +71,7 @@ def language(request: Request, code: str, next: str = "/") -> Response:
     """Remember a language for this browser."""
     response = RedirectResponse(local(next), 303)
     if code in messages.languages():
-        secure = request.app.state.services.config.secure_cookies
+        secure = services_of(request).config.secure_cookies
         response.set_cookie(
             LANGUAGE, code, max_age=86_400 * 365, samesite="lax", httponly=True, secure=secure
         )

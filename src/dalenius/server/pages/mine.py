@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.errors import DaleniusError
 from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.server.accounts import User
-from dalenius.server.auth import CurrentUser, SignedIn
+from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.pages.address import from_request
 from dalenius.server.pages.page import language_of, render
 from dalenius.server.pages.refusal import PageRoute
@@ -24,10 +24,13 @@ _STAGES = ("waiting", "planning", "charging", "measuring", "storing")
 @router.get("/mine")
 def mine(request: Request, user: SignedIn) -> Response:
     """Saved tables and releases."""
-    services = request.app.state.services
+    services = services_of(request)
     wording = Wording(language_of(request), services)
-    saved = [(table, _builder(request, table.dataset, dict(table.request))) for table in services.saved(user)]
-    jobs = services.jobs_of(user) if user.may_release else ()
+    saved = [
+        (table, _builder(request, table.dataset, dict(table.request)))
+        for table in services.releasing.saved(user)
+    ]
+    jobs = services.releasing.jobs_of(user) if user.may_release else ()
     return render(
         request,
         "mine.html",
@@ -42,13 +45,13 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
     """The user's quota on each population, and on its data-dependent page where there is one."""
     if not user.may_release:
         return []
-    services = request.app.state.services
+    services = services_of(request)
     found: dict[str, list[QuotaView]] = {}
-    for dataset in services.datasets(user):
+    for dataset in services.reading.datasets(user):
         if dataset.population not in found:
             try:
-                own = services.quota(user, dataset.name, DATA_DEPENDENT)
-                found[dataset.population] = [services.quota(user, dataset.name)]
+                own = services.releasing.quota(user, dataset.name, DATA_DEPENDENT)
+                found[dataset.population] = [services.releasing.quota(user, dataset.name)]
             except DaleniusError:
                 continue
             if own.limit is not None or own.charges:
@@ -58,9 +61,9 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
 
 def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
     """The builder's address of a request document."""
-    services = request.app.state.services
+    services = services_of(request)
     try:
-        state = from_request(document, services.dataset(dataset))
+        state = from_request(document, services.reading.dataset(dataset))
     except DaleniusError:
         return "/mine"
     return f"/d/{quote(dataset)}/table?{urlencode(state.to_pairs())}"
@@ -69,14 +72,14 @@ def _builder(request: Request, dataset: str, document: dict[str, object]) -> str
 @router.get("/jobs/{job_id}")
 def progress(request: Request, job_id: str, user: CurrentUser) -> Response:
     """How far a release is, in stages; a finished one leads on to its table."""
-    services = request.app.state.services
-    job: JobView = services.job(user, job_id)
+    services = services_of(request)
+    job: JobView = services.releasing.job(user, job_id)
     layout = urlencode([(k, v) for k, v in request.query_params.multi_items() if k in PLACES])
     if job.state == "done" and "hx-request" not in request.headers:
         return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
     quota = None
     if job.state == "failed" and user.may_release:
-        quota = services.quota_of_job(user, job)
+        quota = services.releasing.quota_of_job(user, job)
     response = render(
         request,
         "job.html",

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from dalenius.errors import RequestError
 from dalenius.server import messages
 from dalenius.server.accounts import User
-from dalenius.server.auth import check_form, csrf_token
+from dalenius.server.auth import check_form, csrf_token, services_of
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView
 
@@ -62,7 +62,7 @@ def static(name: str) -> str:
 
 def language_of(request: Request) -> str:
     """The reader's language: chosen before, or the first that the browser asks for and we have."""
-    offered = [code for code in request.app.state.services.config.languages if code in messages.languages()]
+    offered = [code for code in services_of(request).config.languages if code in messages.languages()]
     chosen = request.cookies.get(LANGUAGE, "")
     if chosen in offered:
         return chosen
@@ -95,7 +95,7 @@ def render(
 ) -> HTMLResponse:
     """A page in the reader's language."""
     language = language_of(request)
-    services = request.app.state.services
+    services = services_of(request)
     wording = Wording(language, services)
     flash = _flash(request, wording)
     text = (
@@ -172,7 +172,7 @@ def redirect(
             max_age=60,
             httponly=True,
             samesite="lax",
-            secure=request.app.state.services.config.secure_cookies,
+            secure=services_of(request).config.secure_cookies,
         )
     return response
 

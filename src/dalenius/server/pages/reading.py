@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
-from dalenius.server.auth import CurrentUser
+from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.comparison import difference_margin
@@ -151,18 +151,18 @@ def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
 @router.get("/r/{entry}.{format}")
 def download(request: Request, entry: str, format: str, user: CurrentUser) -> Response:
     """A released table as a file."""
-    return _send(request, request.app.state.services.download(user, entry, format))
+    return _send(request, services_of(request).reading.download(user, entry, format))
 
 
 @router.get("/d/{name}/list.{format}")
 def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
     """A table of the ready list as a file."""
-    services = request.app.state.services
-    state = read_pairs(request.query_params.multi_items(), services.dataset(name))
-    release = services.list_answer(user, name, state.to_request(name), explains=True)
+    services = services_of(request)
+    state = read_pairs(request.query_params.multi_items(), services.reading.dataset(name))
+    release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The ready list of this data set does not hold this table.")
-    return _send(request, services.download_of(release, format))
+    return _send(request, services.reading.download_of(release, format))
 
 
 def _send(request: Request, file: Download) -> Response:

@@ -13,7 +13,7 @@ from dalenius.core.release import Release, Table
 from dalenius.linear.cells import Cell
 from dalenius.linear.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
 from dalenius.linear.display import Display, displayed
-from dalenius.server.auth import CurrentUser
+from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.address import read_pairs
@@ -41,10 +41,10 @@ def table(request: Request, entry: str, user: CurrentUser) -> Response:
 @router.get("/d/{name}/list")
 def from_list(request: Request, name: str, user: CurrentUser) -> Response:
     """A table from the ready list: free, consistent, and without touching data."""
-    services = request.app.state.services
-    dataset = services.dataset(name)
+    services = services_of(request)
+    dataset = services.reading.dataset(name)
     state = read_pairs(request.query_params.multi_items(), dataset)
-    release = services.list_answer(user, name, state.to_request(name), explains=True)
+    release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The ready list of this data set does not hold this table.")
     shown = Shown(request, user, release, None, state)
@@ -52,7 +52,7 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
     def margin(names: list[str]) -> Release | None:
         document = state.to_request(name)
         document["table"]["margins"] = [[axis.name for axis in shown.axes], names]
-        found: Release | None = services.list_answer(user, name, document)
+        found: Release | None = services.reading.list_answer(user, name, document)
         return found and found.with_(tables=found.tables[1:])
 
     return _table_page(shown, margin)
@@ -63,7 +63,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     release = shown.release
     values = "anchored" if params.get("values") == "anchored" and shown.view else "measured"
     if values == "anchored" and shown.view:
-        release = shown.services.anchored(shown.user, shown.view.entry)
+        release = shown.services.reading.anchored(shown.user, shown.view.entry)
     is_anchored = any(a.get("name") == "anchor" and a.get("margins") for a in release.adjustments)
     show = params.get("show", "value")
     confidence = params.get("confidence", "95") if params.get("confidence") in ("90", "95", "99") else "95"
@@ -122,7 +122,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         has_structural=any(c.is_structural for c in cells),
         cell_text=partial(_cell_text, shown.wording, display),
         error_text=partial(_error_text, shown.wording, display, error_as),
-        formats=list(shown.services.formats()),
+        formats=list(shown.services.reading.formats()),
         download_href=_download_href(shown),
         universe=shown.release.about.universe,
         noise_text=_noise_text(shown),

@@ -11,6 +11,7 @@ from dalenius.core.domain import Axis
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
+from dalenius.server.auth import services_of
 from dalenius.server.pages.address import from_request
 from dalenius.server.pages.page import language_of, render
 from dalenius.server.pages.reuse import request_of, with_levels
@@ -35,11 +36,11 @@ class Shown:
         """`state` is what was asked of a ready list; a stored release says itself what was asked."""
         self.request, self.user, self.release, self.view = request, user, release, view
         self.state = state
-        self.services = request.app.state.services
+        self.services = services_of(request)
         self.wording = Wording(language_of(request), self.services)
         self.provenance = release.provenance
         try:
-            self.dataset: DatasetView | None = self.services.dataset(self.provenance.dataset)
+            self.dataset: DatasetView | None = self.services.reading.dataset(self.provenance.dataset)
         except DaleniusError:
             self.dataset = None
         self.layout = [(key, value) for key, value in request.query_params.multi_items() if key in PLACES]
@@ -47,8 +48,10 @@ class Shown:
     @classmethod
     def find(cls, request: Request, entry: str, user: User) -> "Shown":
         """The stored release, if this reader may see it."""
-        services = request.app.state.services
-        return cls(request, user, services.release(user, entry), services.release_view(user, entry))
+        services = services_of(request)
+        return cls(
+            request, user, services.reading.release(user, entry), services.reading.release_view(user, entry)
+        )
 
     @property
     def axes(self) -> tuple[Axis, ...]:

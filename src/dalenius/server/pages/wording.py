@@ -12,6 +12,7 @@ from dalenius.errors import DaleniusError
 from dalenius.server import messages
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import AxisChoice, TableState
+from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.spec import speech
 from dalenius.spec.document import DEFAULT_MEASURE
@@ -22,7 +23,7 @@ _CROSS = " × "
 class Wording:
     """Speaks one language about the data sets of one server."""
 
-    def __init__(self, language: str, services: Any) -> None:
+    def __init__(self, language: str, services: Services) -> None:
         self.language = language
         self._services = services
 
@@ -108,7 +109,7 @@ class Wording:
 
     def _dataset(self, name: str) -> DatasetView | None:
         try:
-            found: DatasetView = self._services.dataset(name)
+            found: DatasetView = self._services.reading.dataset(name)
             return found.in_language(self.language)
         except DaleniusError:
             return None

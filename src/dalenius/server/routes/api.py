@@ -18,6 +18,7 @@ from dalenius.server.auth import (
     current_user,
     is_unmarked,
     limit_previews,
+    services_of,
 )
 from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate
@@ -42,13 +43,13 @@ EXAMPLE = {
 @router.get("/datasets")
 def datasets(request: Request, user: CurrentUser) -> list[dict[str, Any]]:
     """Data sets that are served, as declared."""
-    return [plain(view) for view in request.app.state.services.datasets(user)]
+    return [plain(view) for view in services_of(request).reading.datasets(user)]
 
 
 @router.get("/datasets/{name}")
 def dataset(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
     """One data set: variables, categories, levels, what may be measured."""
-    return plain(request.app.state.services.dataset(name))  # type: ignore[no-any-return]
+    return plain(services_of(request).reading.dataset(name))  # type: ignore[no-any-return]
 
 
 @router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE))
@@ -56,7 +57,7 @@ async def plan(request: Request, name: Name, user: CurrentUser) -> JSONResponse:
     """Cells, cost, expected error, and the quota of who has one: free, no data are read."""
     limit_previews(request, user)
     document = await read_document(request)
-    view = await run_in_threadpool(request.app.state.services.preview, user, name, document)
+    view = await run_in_threadpool(services_of(request).releasing.preview, user, name, document)
     return JSONResponse(plain(view))
 
 
@@ -68,20 +69,24 @@ async def plan(request: Request, name: Name, user: CurrentUser) -> JSONResponse:
 )
 async def table(request: Request, name: Name, user: CurrentUser, format: Format = None) -> Response:
     """A table from the stored list: free, open to everybody, never computed from data."""
-    services = request.app.state.services
+    services = services_of(request)
     document = await read_document(request)
-    found = await run_in_threadpool(partial(services.list_answer, user, name, document, explains=True))
+    found = await run_in_threadpool(
+        partial(services.reading.list_answer, user, name, document, explains=True)
+    )
     if found is None:
         raise NotFound(
             "The stored list of this data set does not hold this table; ask for a release instead."
         )
-    return send(request, await run_in_threadpool(services.download_of, found, choose(request, format)))
+    return send(
+        request, await run_in_threadpool(services.reading.download_of, found, choose(request, format))
+    )
 
 
 @router.get("/datasets/{name}/list")
 def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
     """The published list of a data set, from which every table it holds is free."""
-    view = request.app.state.services.list_view(name)
+    view = services_of(request).reading.list_view(name)
     if view is None:
         raise NotFound("This data set has no published list.")
     return plain(view)  # type: ignore[no-any-return]
@@ -108,22 +113,22 @@ async def release(
     format: Format = None,
 ) -> Response:
     """Release a table: from the list if it holds it, from the ledger if it was released before, else new and charged."""
-    services = request.app.state.services
+    services = services_of(request)
     chosen = choose(request, format)
     document = await read_document(request)
-    found = await run_in_threadpool(services.list_answer, user, name, document)
+    found = await run_in_threadpool(services.reading.list_answer, user, name, document)
     if found is not None:
-        return send(request, await run_in_threadpool(services.download_of, found, chosen))
-    submit = partial(services.submit, user, name, document, idempotency_key, seen=preview_digest)
+        return send(request, await run_in_threadpool(services.reading.download_of, found, chosen))
+    submit = partial(services.releasing.submit, user, name, document, idempotency_key, seen=preview_digest)
     job: JobView = await run_in_threadpool(submit)
     if job.cells <= services.config.limits.direct_cells:
-        job = await services.wait(user, job.id, min(wait, services.config.limits.wait_seconds))
+        job = await services.releasing.wait(user, job.id, min(wait, services.config.limits.wait_seconds))
     return await run_in_threadpool(_outcome, request, user, job, chosen)
 
 
 def _outcome(request: Request, user: Any, job: JobView, chosen: str) -> Response:
     if job.state == "done":
-        response = send(request, request.app.state.services.download(user, job.entry, chosen))
+        response = send(request, services_of(request).reading.download(user, job.entry, chosen))
         response.headers["Content-Location"] = f"/api/v1/releases/{job.entry}"
         response.headers["Cache-Control"] = "no-store"
         return response
@@ -140,13 +145,13 @@ def _job(job: JobView) -> dict[str, Any]:
 @router.get("/jobs")
 def jobs(request: Request, user: SignedIn) -> list[dict[str, Any]]:
     """Your releases under way and finished, newest first."""
-    return [_job(job) for job in request.app.state.services.jobs_of(user)]
+    return [_job(job) for job in services_of(request).releasing.jobs_of(user)]
 
 
 @router.get("/jobs/{job}")
 def job(request: Request, job: JobName, user: SignedIn) -> dict[str, Any]:
     """A release under way: its state and stage."""
-    return _job(request.app.state.services.job(user, job))
+    return _job(services_of(request).releasing.job(user, job))
 
 
 @router.get("/releases")
@@ -160,8 +165,8 @@ def releases(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> dict[str, Any]:
     """Released tables, newest first."""
-    services = request.app.state.services
-    total, page = services.releases(user, dataset, query, status, offset, limit)
+    services = services_of(request)
+    total, page = services.reading.releases(user, dataset, query, status, offset, limit)
     return {"total": total, "offset": offset, "releases": plain(page)}
 
 
@@ -173,10 +178,10 @@ async def read(
 
     `view=anchored` ties it to the first publication that shares a margin with it; measured values stay beside.
     """
-    services = request.app.state.services
+    services = services_of(request)
     chosen = choose(request, format)
     if view == "measured" and is_unmarked(request):
-        ready = services.ready_download(entry, chosen)
+        ready = services.reading.ready_download(entry, chosen)
         if ready is not None:
             limit = services.config.limits.anonymous_per_minute
             services.limiter.take("anonymous", caller_address(request), limit)
@@ -185,11 +190,13 @@ async def read(
 
 
 def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
-    services = request.app.state.services
+    services = services_of(request)
     user = current_user(request)
     if view == "measured":
-        return send(request, services.download(user, entry, chosen))
-    return send(request, services.download_of(services.anchored(user, entry), chosen, is_public=False))
+        return send(request, services.reading.download(user, entry, chosen))
+    return send(
+        request, services.reading.download_of(services.reading.anchored(user, entry), chosen, is_public=False)
+    )
 
 
 @router.get("/inference")
@@ -207,27 +214,27 @@ def method(name: Name) -> dict[str, Any]:
 @router.post("/releases/{entry}/inference")
 def inference(request: Request, entry: EntryName, body: InferenceBody, user: CurrentUser) -> JSONResponse:
     """Intervals, tests and estimates that know the noise; from the release alone."""
-    found = request.app.state.services.release(user, entry)
-    return JSONResponse(infer(found, body.method, body.model_extra or {}))
+    release = services_of(request).reading.release(user, entry)
+    return JSONResponse(infer(release, body.method, body.model_extra or {}))
 
 
 @router.get("/saved")
 def saved(request: Request, user: SignedIn) -> list[dict[str, Any]]:
     """Your saved tables."""
-    return [plain(view) for view in request.app.state.services.saved(user)]
+    return [plain(view) for view in services_of(request).releasing.saved(user)]
 
 
 @router.put("/saved/{title}", status_code=204)
 def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> Response:
     """Keep a request under a title."""
-    request.app.state.services.save(user, title, body.dataset, body.request)
+    services_of(request).releasing.save(user, title, body.dataset, body.request)
     return Response(status_code=204)
 
 
 @router.delete("/saved/{title}", status_code=204)
 def forget(request: Request, title: Name, user: SignedIn) -> Response:
     """Remove a saved table."""
-    request.app.state.services.forget(user, title)
+    services_of(request).releasing.forget(user, title)
     return Response(status_code=204)
 
 

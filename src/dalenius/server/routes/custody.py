@@ -11,6 +11,7 @@ from dalenius.server.auth import (
     SignedIn,
     csrf_token,
     refuse_other_sites,
+    services_of,
     sign_in,
     sign_out,
     verified,
@@ -40,7 +41,7 @@ def me(user: CurrentUser) -> dict[str, str]:
 @router.post("/tokens", status_code=201)
 def create_token(request: Request, body: TokenBody, user: CurrentUser) -> dict[str, str]:
     """A new API token, shown this once. Signed in, or with name and password."""
-    services = request.app.state.services
+    services = services_of(request)
     owner = _owner(request, body, user)
     return {"token": services.accounts.create_token(owner, body.label, body.days), "name": owner.name}
 
@@ -87,26 +88,26 @@ def close_session(request: Request, user: CurrentUser) -> Response:
 @router.get("/tokens")
 def tokens(request: Request, user: SignedIn) -> list[dict[str, Any]]:
     """Your tokens, without their secrets."""
-    return [plain(token) for token in request.app.state.services.accounts.tokens(user)]
+    return [plain(token) for token in services_of(request).accounts.tokens(user)]
 
 
 @router.delete("/tokens/{identity}", status_code=204)
 def revoke_token(request: Request, identity: Name, user: SignedIn) -> Response:
     """End a token of yours."""
-    request.app.state.services.accounts.revoke_token(user, identity)
+    services_of(request).accounts.revoke_token(user, identity)
     return Response(status_code=204)
 
 
 @router.get("/datasets/{name}/quota")
 def quota(request: Request, name: Name, user: SignedIn) -> dict[str, Any]:
     """What you may spend on the population of a data set, and have spent."""
-    return plain(request.app.state.services.quota(user, name))  # type: ignore[no-any-return]
+    return plain(services_of(request).releasing.quota(user, name))  # type: ignore[no-any-return]
 
 
 @router.get("/ledger/populations")
 def populations(request: Request, user: SignedIn) -> list[str]:
     """Populations of the served data sets."""
-    return list(request.app.state.services.populations(user))
+    return list(services_of(request).custody.populations(user))
 
 
 @router.get("/ledger/statements/{population}")
@@ -114,8 +115,8 @@ def statement(
     request: Request, population: Name, user: SignedIn, everybody: Annotated[bool, Query()] = False
 ) -> dict[str, Any]:
     """Your own movements; everybody's for custodian and auditor."""
-    found = request.app.state.services.statement(user, population, everybody=everybody)
-    return found.to_dict()  # type: ignore[no-any-return]
+    found = services_of(request).custody.statement(user, population, everybody=everybody)
+    return found.to_dict()
 
 
 @router.get("/ledger/export", response_class=PlainTextResponse)
@@ -123,19 +124,19 @@ def export(
     request: Request, user: SignedIn, form: Annotated[str, Query(max_length=10)] = "jsonl"
 ) -> PlainTextResponse:
     """Every line of the ledger, for custodian and auditor."""
-    return PlainTextResponse(request.app.state.services.ledger_lines(user, None, form))
+    return PlainTextResponse(services_of(request).custody.ledger_lines(user, None, form))
 
 
 @router.get("/ledger/verify")
 def verify(request: Request, user: SignedIn) -> dict[str, Any]:
     """Recompute the chain and the totals, for custodian and auditor."""
-    return request.app.state.services.verify(user).to_dict()  # type: ignore[no-any-return]
+    return services_of(request).custody.verify(user).to_dict()
 
 
 @router.post("/populations/{population}/grants", status_code=204)
 def grant(request: Request, population: Name, body: AmountsBody, user: SignedIn) -> Response:
     """Add to a population's budget."""
-    request.app.state.services.grant(user, population, body.rho, body.delta, body.note)
+    services_of(request).custody.grant(user, population, body.rho, body.delta, body.note)
     return Response(status_code=204)
 
 
@@ -144,14 +145,14 @@ def set_quota(
     request: Request, population: Name, analyst: Name, body: AmountsBody, user: SignedIn
 ) -> Response:
     """Set what an analyst may spend in all."""
-    request.app.state.services.set_quota(user, population, analyst, body.rho, body.delta)
+    services_of(request).custody.set_quota(user, population, analyst, body.rho, body.delta)
     return Response(status_code=204)
 
 
 @router.get("/populations/{population}/approval")
 def approval_rule(request: Request, population: Name, user: SignedIn) -> dict[str, Any]:
     """The rho above which a second person approves, and what a custodian proposed instead."""
-    return plain(request.app.state.services.approval_rule(user, population))  # type: ignore[no-any-return]
+    return plain(services_of(request).custody.approval_rule(user, population))  # type: ignore[no-any-return]
 
 
 @router.put(
@@ -163,49 +164,49 @@ def approval_rule(request: Request, population: Name, user: SignedIn) -> dict[st
 )
 def set_approval(request: Request, population: Name, body: ThresholdBody, user: SignedIn) -> Response:
     """Set the rho above which a second person approves; fewer approvals need a second custodian."""
-    is_in_force = request.app.state.services.set_approval(user, population, body.above)
+    is_in_force = services_of(request).custody.set_approval(user, population, body.above)
     return Response(status_code=204 if is_in_force else 202)
 
 
 @router.get("/approvals")
 def approvals(request: Request, user: SignedIn) -> list[dict[str, Any]]:
     """Releases that await a second person."""
-    return [plain(job) for job in request.app.state.services.approvals(user)]
+    return [plain(job) for job in services_of(request).custody.approvals(user)]
 
 
 @router.post("/approvals/{job}", status_code=204)
 def decide(request: Request, job: JobName, body: ApprovalBody, user: SignedIn) -> Response:
     """Approve or refuse a large release."""
-    services = request.app.state.services
+    services = services_of(request)
     if body.approve:
-        services.approve(user, job)
+        services.custody.approve(user, job)
     else:
-        services.refuse(user, job, body.reason)
+        services.custody.refuse(user, job, body.reason)
     return Response(status_code=204)
 
 
 @router.post("/releases/{entry}/status")
 def set_status(request: Request, entry: EntryName, body: StatusBody, user: SignedIn) -> dict[str, Any]:
     """Embargo, publish or withdraw a release."""
-    view = request.app.state.services.set_status(user, entry, body.status)
+    view = services_of(request).custody.set_status(user, entry, body.status)
     return plain(view)  # type: ignore[no-any-return]
 
 
 @router.get("/users")
 def users(request: Request, user: SignedIn) -> list[dict[str, str]]:
     """Everybody who may sign in."""
-    return [{"name": u.name, "role": u.role} for u in request.app.state.services.users(user)]
+    return [{"name": u.name, "role": u.role} for u in services_of(request).custody.users(user)]
 
 
 @router.post("/users", status_code=201)
 def create_user(request: Request, body: UserBody, user: SignedIn) -> JSONResponse:
     """A new user; the password is shown this once."""
-    password = request.app.state.services.create_user(user, body.name, body.role)
+    password = services_of(request).custody.create_user(user, body.name, body.role)
     return JSONResponse({"name": body.name, "role": body.role, "password": password}, 201)
 
 
 @router.delete("/users/{name}", status_code=204)
 def deactivate(request: Request, name: Name, user: SignedIn) -> Response:
     """Sign a user out for good."""
-    request.app.state.services.deactivate(user, name)
+    services_of(request).custody.deactivate(user, name)
     return Response(status_code=204)

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from dalenius.server.accounts import Role
-from dalenius.server.auth import current_user, require
+from dalenius.server.auth import current_user, require, services_of
 from dalenius.server.errors import Unavailable, encode
 from dalenius.version import VERSION
 
@@ -20,7 +20,7 @@ def health() -> dict[str, str]:
 @router.get("/readyz", summary="Whether ledger and store answer and every data set is registered")
 def ready(request: Request) -> Response:
     """Ready to plan and release."""
-    services = request.app.state.services
+    services = services_of(request)
     try:
         with services.desk.outages():
             services.desk.catalogue.refreshed()
@@ -28,7 +28,7 @@ def ready(request: Request) -> Response:
         missing = services.desk.unregistered()
     except Exception:
         return _not_ready("The ledger or the store cannot be reached.")
-    if not services.is_ready:
+    if not services.worker.is_ready:
         return _not_ready("Data sets are being registered.")
     if missing:
         return _not_ready(f"Not registered yet: {', '.join(missing)}. The custodian registers it.")
@@ -43,7 +43,7 @@ def _not_ready(message: str) -> Response:
 @router.get("/metrics", summary="Counters in the Prometheus text format", response_class=PlainTextResponse)
 def metrics(request: Request) -> PlainTextResponse:
     """For custodian and auditor, or for everybody if the configuration opens it."""
-    services = request.app.state.services
+    services = services_of(request)
     if not services.config.open_metrics:
         require(current_user(request), Role.CUSTODIAN, Role.AUDITOR)
     gauges = {f'jobs{{state="{state}"}}': float(count) for state, count in services.jobs.counts().items()}

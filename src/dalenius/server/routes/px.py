@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dalenius.core.release import Release
 from dalenius.errors import UnknownName
 from dalenius.server.accounts import ANONYMOUS
-from dalenius.server.auth import CurrentUser
+from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.px_format import MOST_CELLS, Selection, as_csv, json_stat, places_of, table_item
 from dalenius.server.services import Services
@@ -51,7 +51,7 @@ class SelectionBody(BaseModel):
 @router.get("/config")
 def config(request: Request) -> dict[str, Any]:
     """What this API serves."""
-    settings = request.app.state.services.config
+    settings = services_of(request).config
     return {
         "apiVersion": "2.0.0",
         "appVersion": VERSION,
@@ -78,9 +78,9 @@ def tables(
     pageSize: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> dict[str, Any]:
     """Released tables, newest first."""
-    services: Services = request.app.state.services
+    services = services_of(request)
     language = _language(services, lang)
-    total, page = services.releases(
+    total, page = services.reading.releases(
         ANONYMOUS, query=query, offset=(pageNumber - 1) * pageSize, limit=pageSize
     )
     pages = max(ceil(total / pageSize), 1)
@@ -115,7 +115,7 @@ def _links(root: str, language: str, number: int, pages: int, size: int) -> list
 @router.get("/tables/{id}")
 def table(request: Request, id: TableId, user: CurrentUser, lang: Language = None) -> dict[str, Any]:
     """One released table."""
-    services: Services = request.app.state.services
+    services = services_of(request)
     language = _language(services, lang)
     view, _ = _released(services, id)
     return {"language": language, **table_item(view, _root(request), language)}
@@ -124,7 +124,7 @@ def table(request: Request, id: TableId, user: CurrentUser, lang: Language = Non
 @router.get("/tables/{id}/metadata")
 def metadata(request: Request, id: TableId, user: CurrentUser, lang: Language = None) -> JSONResponse:
     """Variables and values of a released table, as JSON-stat 2 without numbers."""
-    services: Services = request.app.state.services
+    services = services_of(request)
     _language(services, lang)
     view, release = _released(services, id)
     return JSONResponse(json_stat(release, view, None, _root(request)))
@@ -139,7 +139,7 @@ def data(
     outputFormat: Annotated[str, Query(max_length=40)] = FORMATS[0],
 ) -> Response:
     """Chosen cells: `valueCodes[variable]=code,code`, in json-stat2 or csv."""
-    services: Services = request.app.state.services
+    services = services_of(request)
     _language(services, lang)
     return _data(request, id, _selection(request), outputFormat)
 
@@ -154,7 +154,7 @@ def data_by_body(
     outputFormat: Annotated[str, Query(max_length=40)] = FORMATS[0],
 ) -> Response:
     """The same with the selection in the body."""
-    services: Services = request.app.state.services
+    services = services_of(request)
     _language(services, lang)
     chosen = {part.variable_code: part.value_codes for part in body.selection}
     return _data(request, id, chosen, outputFormat)
@@ -163,7 +163,7 @@ def data_by_body(
 def _data(request: Request, id: str, selection: Selection, form: str) -> Response:
     if form.lower() not in FORMATS:
         raise UnknownName.among("output format", form, FORMATS)
-    view, release = _released(request.app.state.services, id)
+    view, release = _released(services_of(request), id)
     places = places_of(release, selection)
     headers = {"Cache-Control": "no-cache"}
     if form.lower() == "csv":
@@ -209,13 +209,13 @@ def _language(services: Services, lang: str | None) -> str:
 
 def _root(request: Request) -> str:
     """The configured address, or the path alone: what a caller wrote as Host is no address of ours."""
-    return str(request.app.state.services.config.public_url) + ROOT
+    return str(services_of(request).config.public_url) + ROOT
 
 
 def _released(services: Services, entry: str) -> tuple[ReleaseView, Release]:
     """A published release, whoever asks."""
-    view = services.release_view(ANONYMOUS, entry)
-    release = services.release(ANONYMOUS, entry)
+    view = services.reading.release_view(ANONYMOUS, entry)
+    release = services.reading.release(ANONYMOUS, entry)
     if not release.tables:
         raise NotFound("This release has no table: the outcome was 'no reply'.")
     return view, release

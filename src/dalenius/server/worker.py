@@ -1,0 +1,74 @@
+"""One worker process of the server: its threads, what it prepares when it starts, and how it lets go."""
+
+import threading
+from dataclasses import dataclass, field
+
+from dalenius.errors import DaleniusError
+from dalenius.server import logs
+from dalenius.server.config import ServerConfig
+from dalenius.server.errors import places
+from dalenius.server.lists import Lists
+from dalenius.server.metrics import Metrics
+from dalenius.server.operations import Desk
+from dalenius.server.runners import Runners
+from dalenius.server.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """Started and closed once for each process."""
+
+    config: ServerConfig
+    store: Store
+    metrics: Metrics
+    desk: Desk
+    lists: Lists
+    runners: Runners
+    _ready: threading.Event = field(default_factory=threading.Event)
+    _closing: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that is registered and released on start is so."""
+        return self._ready.is_set() or not self.config.register_on_start
+
+    def start(self) -> None:
+        """Serve jobs, and open the data in the background so that the first release need not wait for it."""
+        self.runners.start()
+        threading.Thread(target=self._warm, name="warm", daemon=True).start()
+        threading.Thread(target=self._share_metrics, name="metrics", daemon=True).start()
+
+    def _share_metrics(self) -> None:
+        while not self._closing.wait(1.0):
+            self.metrics.share()
+
+    def _warm(self) -> None:
+        try:
+            if self.config.register_on_start:
+                self._register_and_release_lists()
+            self._ready.set()
+            self.desk.warm()
+        except Exception as error:
+            logs.event("warming failed", 40, kind=type(error).__name__, places=places(error))
+
+    def _register_and_release_lists(self) -> None:
+        """What cannot be registered or released is said in the log, and refused to whoever asks for it."""
+        try:
+            self.desk.register_all(by="server")
+        except DaleniusError as error:
+            logs.event("not registered", 40, code=error.code, message=error.message)
+        for served in self.desk.served.values():
+            try:
+                self.lists.release(served)
+            except DaleniusError as error:
+                logs.event(
+                    "list not released", 40, dataset=served.name, code=error.code, message=error.message
+                )
+
+    def close(self) -> None:
+        """Finish what is under way, then let go of everything."""
+        self._closing.set()
+        self.runners.stop()
+        self.metrics.close()
+        self.desk.close()
+        self.store.close()
