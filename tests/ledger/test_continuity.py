@@ -153,9 +153,9 @@ def test_only_the_end_of_a_long_anchor_is_read(books, opener, charge, tmp_path):
     with opener() as ledger:
         while (tmp_path / "anchor").stat().st_size < 2 * _TAIL:
             ledger.note("look", {"what": "x"}, by="custodian")
-        texts = ledger._anchor_file.last_lines()
+        texts = ledger.books.anchor.last_lines()
         assert sum(map(len, texts)) < _TAIL and len(texts) > 100
-        furthest = ledger._anchor_file.furthest(texts)
+        furthest = ledger.books.anchor.furthest(texts)
         assert (furthest.seq, furthest.head) == (ledger.head.seq, ledger.head.digest)
     opener().close()
     books.put_back()

@@ -114,7 +114,7 @@ def test_a_statement_that_touches_too_little_rolls_the_batch_back(ledger, charge
     with pytest.raises(Raced, match="UPDATE"), other._store.transaction():
         apply(other._store, draft)
     assert other.head == draft.head
-    assert other._ask(schema.CHARGES) == []
+    assert other.books.ask(schema.CHARGES) == []
 
 
 def test_a_store_without_a_lock_still_takes_one_of_two_writers(ledger, charge, opener):
@@ -297,7 +297,7 @@ def test_a_release_is_answered_after_its_head_is_synchronised(ledger, charge, mo
         anchor.os, "fsync", lambda fd: (done.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd))
     )
     ledger.commit(ledger.reserve(charge("aa")), b"document")
-    assert done == [str(ledger._anchor_file.path)]
+    assert done == [str(ledger.books.anchor.path)]
 
 
 def test_a_head_is_anchored_only_once_it_is_on_disk(ledger, charge, opener, monkeypatch):

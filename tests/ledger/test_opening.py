@@ -27,7 +27,7 @@ def test_many_open_a_new_ledger_at_the_same_moment(location, tmp_path):
     for thread in threads:
         thread.join()
     assert len(opened) == 12
-    assert len({ledger._name for ledger in opened}) == 1
+    assert len({ledger.books.name for ledger in opened}) == 1
     assert [entry.kind for entry in opened[0].entries()] == ["open"]
     secrets = set()
     threads = [threading.Thread(target=lambda k=k: secrets.add(k.secret("people"))) for k in opened]
@@ -105,7 +105,7 @@ def test_anchor_lines_speak_for_themselves(tmp_path: Path):
 def test_a_power_failure_in_the_anchor_is_told_and_is_no_forgery(tmp_path: Path, kept: int):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
         ledger.grant("people", "add-remove", 1, 0, by="custodian")
-        path = ledger._anchor_file.path
+        path = ledger.books.anchor.path
         whole = path.read_text()
         *before, last = whole.split("\n")
         path.write_text("\n".join([*before, last[:kept]]))
@@ -120,7 +120,7 @@ def test_a_power_failure_in_the_anchor_is_told_and_is_no_forgery(tmp_path: Path,
 
 def test_an_anchor_that_begins_late_is_told(tmp_path: Path):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
-        ledger._anchor_file.path.unlink()
+        ledger.books.anchor.path.unlink()
         ledger.grant("people", "add-remove", 1, 0, by="custodian")
         report = ledger.verify()
         assert report.is_ok

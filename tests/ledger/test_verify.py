@@ -13,6 +13,7 @@ import pytest
 from dalenius.errors import LedgerMismatch, ParameterError
 from dalenius.ledger import Ledger
 from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.books import Books
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.sqlite_store import SqliteStore
@@ -78,7 +79,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, In
 
 
 def look(ledger: Ledger, store: SqliteStore, *, is_anchored: bool = True) -> VerifyReport:
-    lines = ledger._anchor_file.lines(ledger._name) if is_anchored else None
+    lines = ledger.books.anchor.lines(ledger.books.name) if is_anchored else None
     return verify_store(store, lines, ledger.public_key)
 
 
@@ -221,7 +222,7 @@ def test_a_chain_written_anew_is_detected_with_the_anchor(scene):
 
 def test_an_auditor_verifies_with_the_public_key_and_writes_nothing(scene, charge, tmp_path):
     ledger, intruder = scene
-    path, anchor = ledger.location, ledger._anchor_file.path
+    path, anchor = ledger.location, ledger.books.anchor.path
     with Ledger.open(path, anchor=anchor, keys=tmp_path / "none", public_key=ledger.public_key) as auditor:
         assert auditor.verify().is_ok
         assert auditor.statement("people").to_dict() == ledger.statement("people").to_dict()
@@ -261,14 +262,14 @@ def test_heads_kept_elsewhere_are_looked_up(scene):
 
 def test_the_anchor_itself_is_signed(scene, tmp_path):
     ledger, _ = scene
-    good = ledger._anchor_file.path.read_text()
+    good = ledger.books.anchor.path.read_text()
     forged = tmp_path / "anchor"
     forged.write_text(good.replace('"seq":3', '"seq":4'))
     assert not ledger.verify(forged).is_ok
     # The right heads under a signature made with another key.
     stranger = Anchor.signed_with(tmp_path / "stranger", b"x" * 32)
-    for line in ledger._anchor_file.lines(ledger._name):
-        stranger.append(ledger._name, Head(line.seq, line.head), "now", is_release=False)
+    for line in ledger.books.anchor.lines(ledger.books.name):
+        stranger.append(ledger.books.name, Head(line.seq, line.head), "now", is_release=False)
     assert not ledger.verify(stranger.path).is_ok
     forged.write_text("\n".join(good.split("\n")[:-1] + stranger.path.read_text().split("\n")[-1:]))
     assert not ledger.verify(forged).is_ok
@@ -314,7 +315,7 @@ def test_a_changed_document_is_never_answered(scene):
                 (released.entry,),
             )[0]
             with pytest.raises(Exception, match="not the one that was stored"):
-                Ledger._checked(row)
+                Books.checked(row)
     finally:
         thief.close()
 

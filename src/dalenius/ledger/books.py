@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,13 +38,12 @@ class Books:
     """The reading side of a ledger, over a connection of its own."""
 
     def __init__(self, reader: Store, anchor: Anchor, wait_seconds: float) -> None:
+        self.anchor = anchor
         self._reader = reader
         self._wait_seconds = wait_seconds
         self._reading = threading.Lock()
-        self._anchor_file = anchor
-        self._name = ""
 
-    def _patiently(self, work: Callable[[], T]) -> T:
+    def patiently(self, work: Callable[[], T]) -> T:
         """Do something that may be repeated safely, again if the connection breaks meanwhile."""
         patience = time.monotonic() + max(self._wait_seconds, 1.0)
         while True:
@@ -54,35 +54,51 @@ class Books:
                     raise InternalError("The ledger's database cannot be reached.") from error
                 time.sleep(0.1)
 
-    def _ask(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+    def look(self, work: Callable[[Store], T]) -> T:
+        """Read something, one reader at a time."""
         with self._reading:
-            return self._patiently(lambda: list(self._reader.ask(sql, parameters)))
+            return self.patiently(lambda: work(self._reader))
+
+    def ask(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+        """The rows of a query."""
+        return self.look(lambda reader: list(reader.ask(sql, parameters)))
+
+    @cached_property
+    def name(self) -> str:
+        """The digest of the first line, by which the anchor knows this ledger."""
+        return str(self.first_line()[6])
+
+    def first_line(self) -> Any:
+        """The row that says who opened the ledger, and with which key."""
+        rows = self.ask(schema.ENTRIES + " WHERE seq = 1")
+        if not rows:
+            raise LedgerCorrupt("The ledger's first line is missing.")
+        return rows[0]
 
     @property
     def head(self) -> Head:
         """The last line of the chain."""
-        with self._reading:
-            return self._patiently(lambda: read_head(self._reader))
+        return self.look(read_head)
 
     def account(self, population: str) -> Account:
         """The master account as it stands."""
-        terms = self._ask(schema.TERMS + " WHERE population = ?", (population,))
-        rows = self._ask(schema.PURSES + " WHERE population = ?", (population,))
+        terms = self.ask(schema.TERMS + " WHERE population = ?", (population,))
+        rows = self.ask(schema.PURSES + " WHERE population = ?", (population,))
         if not terms:
-            raise UnknownName.among("population", population, [r[0] for r in self._ask(schema.TERMS)])
+            raise UnknownName.among("population", population, [r[0] for r in self.ask(schema.TERMS)])
         purses = sorted(map(as_purse, rows), key=lambda purse: purse.key)
         return Account.of(as_terms(terms[0]), tuple(purses))
 
     def populations(self) -> list[str]:
         """Populations that were granted a budget."""
-        return sorted(row[0] for row in self._ask(schema.TERMS))
+        return sorted(row[0] for row in self.ask(schema.TERMS))
 
     def entries(self, population: str | None = None) -> list[Entry]:
         """Lines in the order of the chain."""
         if population is None:
-            rows = self._ask(schema.ENTRIES + " ORDER BY seq")
+            rows = self.ask(schema.ENTRIES + " ORDER BY seq")
         else:
-            rows = self._ask(schema.ENTRIES + " WHERE population = ? ORDER BY seq", (population,))
+            rows = self.ask(schema.ENTRIES + " WHERE population = ? ORDER BY seq", (population,))
         return [Entry.read(row[4]) for row in rows]
 
     def notes(self, population: str, kind: str) -> list[Entry]:
@@ -94,7 +110,7 @@ class Books:
 
     def registration(self, dataset: str, version: str) -> Registration | None:
         """What was registered, if anything."""
-        rows = self._ask(schema.REGISTRATIONS + " WHERE dataset = ? AND version = ?", (dataset, version))
+        rows = self.ask(schema.REGISTRATIONS + " WHERE dataset = ? AND version = ?", (dataset, version))
         return as_registration(rows[0]) if rows else None
 
     def is_registered(self, dataset: str) -> bool:
@@ -103,13 +119,14 @@ class Books:
 
     def release(self, entry: str) -> StoredRelease:
         """The stored release of an entry, whatever its status."""
-        rows = self._ask(schema.DOCUMENTS + " WHERE r.entry = ?", (entry,))
+        rows = self.ask(schema.DOCUMENTS + " WHERE r.entry = ?", (entry,))
         if not rows:
             raise UnknownName(f"There is no release under the entry {entry!r}.", received=entry)
-        return self._checked(rows[0])
+        return self.checked(rows[0])
 
     @staticmethod
-    def _checked(row: Any) -> StoredRelease:
+    def checked(row: Any) -> StoredRelease:
+        """A stored release as it was stored, or `LedgerCorrupt`."""
         release = stored(row)
         if digest_of(release.document) != row[6]:
             raise LedgerCorrupt("A stored release is not the one that was stored.", entry=release.entry)
@@ -117,17 +134,17 @@ class Books:
 
     def find(self, key: str) -> StoredRelease | None:
         """The published release of a memo key; drafts, embargoed and withdrawn ones are not found."""
-        rows = self._ask(schema.DOCUMENTS + " WHERE r.key = ? AND r.status = ?", (key, str(Status.PUBLISHED)))
-        return self._checked(rows[0]) if rows else None
+        rows = self.ask(schema.DOCUMENTS + " WHERE r.key = ? AND r.status = ?", (key, str(Status.PUBLISHED)))
+        return self.checked(rows[0]) if rows else None
 
     def is_stored(self, key: str) -> bool:
         """Whether a release is stored under a memo key, whatever its status."""
-        return bool(self._ask(schema.DOCUMENTS + " WHERE r.key = ?", (key,)))
+        return bool(self.ask(schema.DOCUMENTS + " WHERE r.key = ?", (key,)))
 
     def answered_plans(self, dataset: str, version: str, definition: str) -> list[tuple[str, str, str]]:
         """(entry, key, plan digest) of every stored release of a version under a definition, the oldest first."""
         sql = f"{schema.PLANS} WHERE c.dataset = ? AND c.version = ? AND c.definition = ? ORDER BY c.seq"
-        rows = self._ask(sql, (dataset, version, definition))
+        rows = self.ask(sql, (dataset, version, definition))
         return [(str(entry), str(key), str(digest)) for entry, key, digest in rows]
 
     def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
@@ -138,7 +155,7 @@ class Books:
                 clauses.append(f"{column} = ?")
                 values.append(str(value))
         sql = f"{schema.DOCUMENTS} WHERE {' AND '.join(clauses)} ORDER BY c.seq"
-        return [self._checked(row) for row in self._ask(sql, tuple(values))]
+        return [self.checked(row) for row in self.ask(sql, tuple(values))]
 
     def statement(self, population: str, analyst: str | None = None) -> Statement:
         """Movements and balances; an analyst's own statement shows nobody else's."""
@@ -152,7 +169,7 @@ class Books:
 
     def _pure_charges(self, population: str) -> Mapping[Fraction, int]:
         """How many charges of each epsilon the master page holds."""
-        rows = self._ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
+        rows = self.ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
         bodies = (Entry.read(row[4]).body for row in rows)
         return Counter(Fraction(b["cost"]["epsilon"]) for b in bodies if b["page"] == MASTER)
 
@@ -173,7 +190,6 @@ class Books:
         lines = None
         if is_anchored:
             # The anchor is read first: a segment that is written meanwhile is then in the store already.
-            lines = self._anchor_file.at(Path(anchor) if anchor else None).lines(self._name)
-        with self._reading:
-            key = self._anchor_file.public_key
-            return self._patiently(lambda: verify_store(self._reader, lines, key, heads))
+            lines = self.anchor.at(Path(anchor) if anchor else None).lines(self.name)
+        key = self.anchor.public_key
+        return self.look(lambda reader: verify_store(reader, lines, key, heads))

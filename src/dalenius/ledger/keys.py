@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from dalenius.core.randomness import SystemRandomness
 from dalenius.errors import LedgerMismatch
+from dalenius.ledger.entry import digest_of
 
 SIZE = 32
+_CHECK = b"dalenius/secret-check/1\0"
 
 
 class KeyFolder:
@@ -57,3 +60,23 @@ class KeyFolder:
         finally:
             os.close(folder)
         return path.read_bytes()
+
+
+def secret_of(
+    population: str, keys: KeyFolder, recorded: str | None, record: Callable[[str], str], *, may_make: bool
+) -> bytes:
+    """A population's secret bytes, made once; the ledger records only a value to recognise them by."""
+    name = f"population/{population}"
+    secret = keys.find(name)
+    if secret is None and recorded is not None:
+        raise LedgerMismatch(
+            f"The secret of population {population!r} is missing; restore its key file from the backup.",
+            population=population,
+        )
+    if secret is None and not may_make:
+        raise LedgerMismatch(f"The secret of population {population!r} is not in this folder of keys.")
+    secret = secret or keys.get_or_make(name)
+    check = digest_of(_CHECK + secret)
+    if (record(check) if recorded is None else recorded) != check:
+        raise LedgerMismatch(f"The key file of {population!r} does not belong to this ledger.")
+    return secret

@@ -16,20 +16,21 @@ from typing import Any
 from dalenius.core.budget import Cost
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
-from dalenius.errors import Conflict, LedgerCorrupt, LedgerMismatch, NotPublic, UnknownName
+from dalenius.errors import Conflict, InternalError, LedgerMismatch, NotPublic, UnknownName
 from dalenius.ledger import schema
-from dalenius.ledger.administer import Note
+from dalenius.ledger.administer import Note, OpenAccount, SetStatus
 from dalenius.ledger.anchor import Anchor, last_lines
+from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
 from dalenius.ledger.continuity import Break, find_break, refuse_new_beside
 from dalenius.ledger.declarations import Declarations
-from dalenius.ledger.draft import Draft
+from dalenius.ledger.draft import Command, Draft, Head
 from dalenius.ledger.entry import Entry
-from dalenius.ledger.keys import KeyFolder
+from dalenius.ledger.keys import KeyFolder, secret_of
 from dalenius.ledger.reserve import Busy, Reserve, new_lease
 from dalenius.ledger.store import Lost, Store, load, read_head
-from dalenius.ledger.writer import Sealed, Writer
+from dalenius.ledger.writer import ReadOnly, Writer
 
 LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0
@@ -56,8 +57,12 @@ def places(location: str | Path, anchor: str | Path | None, keys: str | Path | N
     return {"anchor": Path(anchor or f"{beside}.anchor"), "keys": KeyFolder(Path(keys or f"{beside}.keys"))}
 
 
-class Ledger(Declarations):
-    """An open ledger. Threads share one; a forked process opens its own."""
+class Ledger:
+    """An open ledger. Threads share one; a forked process opens its own.
+
+    It holds two nouns, whose answers are its own: the `books`, which read (accounts, entries, releases, statements, the
+    odometer, `verify`), and the `declarations`, which write what the custodian decides (grants, quotas, caps, notes).
+    """
 
     def __init__(
         self,
@@ -75,14 +80,17 @@ class Ledger(Declarations):
         self._pid = os.getpid()
         self.location = location
         self.clock = clock
-        self._lease_seconds = lease_seconds
+        self._lease_seconds, self._wait_seconds = lease_seconds, wait_seconds
         self._keys = keys
         may_write = may_write and public_key is None
         self._store = self._reader = connect(location, may_write=may_write)
         try:
-            found = self._find_anchor(anchor, public_key, may_write)
-            super().__init__(connect(location, may_write=may_write), found, wait_seconds)
-            self._writer = Writer(self._store, clock, self._anchor_segment) if may_write else Sealed()
+            signed = self._find_anchor(anchor, public_key, may_write)
+            self._reader = connect(location, may_write=may_write)
+            self.books = Books(self._reader, signed, wait_seconds)
+            self._writer = Writer(self._store, clock, self._anchor_segment) if may_write else ReadOnly()
+            self.declarations = Declarations(self.submit)
+            self._answer_for_both()
             self._open()
             if may_write and is_checked:
                 self._refuse_break()
@@ -120,21 +128,33 @@ class Ledger(Declarations):
             may_write=may_write,
         )
 
+    def _answer_for_both(self) -> None:
+        books, declarations = self.books, self.declarations
+        self.account, self.populations, self.entries = books.account, books.populations, books.entries
+        self.registration, self.release, self.releases = books.registration, books.release, books.releases
+        self.find, self.is_stored, self.answered_plans = books.find, books.is_stored, books.answered_plans
+        self.statement, self.odometer, self.export = books.statement, books.odometer, books.export
+        self.verify = books.verify
+        self.register, self.grant, self.quota = declarations.register, declarations.grant, declarations.quota
+        self.cap, self.share, self.schedule = declarations.cap, declarations.share, declarations.schedule
+        self.approval, self.note = declarations.approval, declarations.note
+
     def _refuse_break(self) -> None:
         """A store that its anchor does not know is not sold from."""
         patience = time.monotonic() + _MOMENT
-        found = self._find_break()
-        while found is not None and found.is_anchor_missing and time.monotonic() < patience:
+        gap = self.find_break()
+        while gap is not None and gap.is_anchor_missing and time.monotonic() < patience:
             # Whoever opened the ledger first may be about to write its first heads.
             time.sleep(0.02)
-            found = self._find_break()
-        if found is not None:
-            raise found.error()
+            gap = self.find_break()
+        if gap is not None:
+            raise gap.error()
 
-    def _find_break(self) -> Break | None:
-        texts = self._anchor_file.last_lines()
-        with self._reading:
-            return self._patiently(lambda: find_break(self._reader, self._name, self._anchor_file, texts))
+    def find_break(self) -> Break | None:
+        """Where store and anchor part, if they do."""
+        books = self.books
+        texts = books.anchor.last_lines()
+        return books.look(lambda reader: find_break(reader, books.name, books.anchor, texts))
 
     def _find_anchor(self, path: Path, public_key: str | None, may_write: bool) -> Anchor:
         """The keys this ledger was opened with first; new ones are made for a new ledger only."""
@@ -159,7 +179,12 @@ class Ledger(Declarations):
     @property
     def public_key(self) -> str:
         """The key that checks the signatures of heads; publish it where it cannot be replaced with the ledger."""
-        return self._anchor_file.public_key
+        return self.books.anchor.public_key
+
+    @property
+    def head(self) -> Head:
+        """The last line of the chain."""
+        return self.books.head
 
     def __enter__(self) -> "Ledger":
         return self
@@ -178,33 +203,65 @@ class Ledger(Declarations):
         if self.head.seq == 0:
             nonce = SystemRandomness().bytes(16).hex()
             body = {"nonce": nonce, "public_key": self.public_key}
-            self._submit(Note(kind="open", population="", body=body, by=""))
-        rows = self._ask(schema.ENTRIES + " WHERE seq = 1")
-        if not rows:
-            raise LedgerCorrupt("The ledger's first line is missing.")
-        first = rows[0]
-        if Entry.read(first[4]).body.get("public_key") != self.public_key:
+            self.submit(Note(kind="open", population="", body=body, by=""))
+        if Entry.read(self.books.first_line()[4]).body.get("public_key") != self.public_key:
             raise LedgerMismatch(
                 "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; "
                 "if that is the one in use, the first line was changed."
             )
-        self._name = first[6]
 
     def _anchor_segment(self, draft: Draft) -> None:
         """Runs with the pen held, after the segment is on disk and before anybody is answered."""
-        name = self._name or draft.lines[0].digest
+        name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.books.name
         is_release = any(line.kind == "release" for line in draft.lines)
-        self._anchor_file.append(name, draft.tip, draft.lines[-1].at, is_release=is_release)
+        self.books.anchor.append(name, draft.tip, draft.lines[-1].at, is_release=is_release)
+
+    def submit(self, command: Command) -> Any:
+        """Write one line. What was lost on the way is not repeated blindly: a grant would be granted twice."""
+        try:
+            return self._writer.submit(command)[0]
+        except Lost as error:
+            raise InternalError(
+                "The connection to the ledger's database was lost while this was written. "
+                "Look at the statement before you repeat it."
+            ) from error
+
+    def open_account(self, population: str, declare: Callable[[Declarations], None]) -> bool:
+        """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
+        parts: list[Command] = []
+        declare(Declarations(parts.append))
+        return bool(self.submit(OpenAccount(population=population, parts=tuple(parts))))
+
+    def secret(self, population: str) -> bytes:
+        """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""
+        rows = self.books.ask(schema.CHECKS + " WHERE population = ?", (population,))
+
+        def record(check: str) -> str:
+            return str(self.submit(Note(kind="secret", population=population, body={"check": check}, by="")))
+
+        recorded, may_make = rows[0][1] if rows else None, not isinstance(self._writer, ReadOnly)
+        return secret_of(population, self._keys, recorded, record, may_make=may_make)
+
+    def quota_on_every_page(
+        self, population: str, analyst: str, rho: object, delta: object, by: str
+    ) -> tuple[Entry, ...]:
+        """Set the same quota on each page that has a budget; on a page without one the analyst is refused."""
+        pages = self.books.account(population).pages
+        return tuple(self.declarations.quota(population, analyst, rho, delta, by, page) for page in pages)
+
+    def set_status(self, entry: str, status: str, by: str) -> StoredRelease:
+        """Publish, embargo or withdraw; the charge stands."""
+        return self.books.release(self.submit(SetStatus(entry=entry, status=str(status), by=by)))
 
     def quote(self, charge: Charge) -> Cost:
         """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would."""
         command = Reserve.of(charge)
 
-        def look() -> Draft:
-            with self._reading, self._reader.snapshot():
-                return Draft(*load(self._reader, command.needs), self.clock())
+        def look(reader: Store) -> Draft:
+            with reader.snapshot():
+                return Draft(*load(reader, command.needs), self.clock())
 
-        draft = self._patiently(look)
+        draft = self.books.look(look)
         try:
             command.decide(draft)
         except Busy:
@@ -225,7 +282,7 @@ class Ledger(Declarations):
         pause = 0.005
         while True:
             try:
-                answer, head = self._patiently(lambda: self._writer.submit(command))
+                answer, head = self.books.patiently(lambda: self._writer.submit(command))
                 break
             except Busy:
                 if time.monotonic() > patience:
@@ -236,8 +293,8 @@ class Ledger(Declarations):
                 time.sleep(pause)
                 pause = min(2 * pause, 0.25)
         reservation: Reservation = answer
-        found = None if reservation.lease else self.release(reservation.entry)
-        return replace(reservation, head=head.digest, stored=found)
+        stored = None if reservation.lease else self.books.release(reservation.entry)
+        return replace(reservation, head=head.digest, stored=stored)
 
     def commit(
         self,
@@ -253,8 +310,8 @@ class Ledger(Declarations):
         if status not in list(Status):
             raise UnknownName.among("status", str(status), list(Status))
         command = Complete(reservation, document, str(status), is_tainted)
-        entry, _ = self._patiently(lambda: self._writer.submit(command))
-        stored = self.release(entry)
+        entry, _ = self.books.patiently(lambda: self._writer.submit(command))
+        stored = self.books.release(entry)
         if stored.status != Status.PUBLISHED and stored.analyst != reservation.analyst:
             # Completed for somebody else, who asked first and paid: stored, and not shown here.
             raise NotPublic(f"The release of this request is {stored.status}.", status=stored.status)
@@ -262,5 +319,5 @@ class Ledger(Declarations):
 
     def abandon(self, reservation: Reservation) -> bool:
         """Let go of the lease when nothing was stored and nothing left the process; nothing is given back."""
-        let_go, _ = self._patiently(lambda: self._writer.submit(Abandon(reservation)))
+        let_go, _ = self.books.patiently(lambda: self._writer.submit(Abandon(reservation)))
         return bool(let_go)

@@ -93,14 +93,14 @@ def restore(
         is_checked=False,
     )
     with ledger:
-        found = ledger._find_break()
+        found = ledger.find_break()
         if found is None:
             raise ParameterError("The store goes on where its anchor ends; there is nothing to restore.")
         if found.is_other_anchor:
             raise found.error()
         lines = _written(ledger, found, by, note)
         if not found.is_anchor_missing:
-            _set_aside(ledger._anchor_file, ledger, lines[-1], found)
+            _set_aside(ledger.books.anchor, ledger, lines[-1], found)
     return lines
 
 
@@ -111,9 +111,9 @@ def _written(ledger: Ledger, found: Break, by: str, note: str) -> tuple[Entry, .
         "anchored": None if last is None else {"seq": last.seq, "head": last.head, "ledger": last.ledger},
         "note": note,
     }
-    purses = map(as_purse, ledger._ask(schema.PURSES))
+    purses = map(as_purse, ledger.books.ask(schema.PURSES))
     spent = frozenset(p.key for p in purses if p.is_limited and not found.is_anchor_missing)
-    lines: tuple[Entry, ...] = ledger._submit(Restore(body=body, purses=spent, by=by))
+    lines: tuple[Entry, ...] = ledger.submit(Restore(body=body, purses=spent, by=by))
     return lines
 
 
@@ -122,7 +122,7 @@ def _set_aside(anchor: Anchor, ledger: Ledger, line: Entry, found: Break) -> Non
     assert found.anchored is not None
     fresh = anchor.path.with_name(f"{anchor.path.name}.new")
     fresh.unlink(missing_ok=True)
-    anchor.at(fresh).append(ledger._name, ledger.head, line.at, is_release=True)
+    anchor.at(fresh).append(ledger.books.name, ledger.head, line.at, is_release=True)
     aside = anchor.path.with_name(f"{anchor.path.name}.until-{found.anchored.seq}-{found.anchored.head[:8]}")
     os.replace(anchor.path, aside)
     os.replace(fresh, anchor.path)

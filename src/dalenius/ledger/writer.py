@@ -18,7 +18,7 @@ _ATTEMPTS = 200
 _MOMENT = 0.003
 
 
-class Sealed:
+class ReadOnly:
     """The writer of a ledger that was opened to be looked at."""
 
     def submit(self, command: Command) -> tuple[Any, Head]:

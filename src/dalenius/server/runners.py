@@ -24,7 +24,7 @@ class Runners:
 
     def __init__(self, store: Store, queue: Queue, run: Run, *, runners: int, lease_seconds: float) -> None:
         self._store = store
-        self._queue = queue
+        self.queue = queue
         self._run = run
         self._lease = max(lease_seconds, 3 * _POLL)
         self._worker = f"{os.getpid()}-{secrets.token_hex(4)}"
@@ -44,8 +44,8 @@ class Runners:
     def stop(self, patience: float = 30.0) -> None:
         """Take no more jobs, and wait for those under way."""
         self._stopping.set()
-        with self._queue.wake:
-            self._queue.wake.notify_all()
+        with self.queue.wake:
+            self.queue.wake.notify_all()
         until = time.monotonic() + patience
         for thread in self._threads:
             if thread.is_alive():
@@ -60,8 +60,8 @@ class Runners:
                 self._stopping.wait(1.0)
                 continue
             if job is None:
-                with self._queue.wake:
-                    self._queue.wake.wait(_POLL)
+                with self.queue.wake:
+                    self.queue.wake.wait(_POLL)
                 continue
             self._execute(job)
 
@@ -121,7 +121,7 @@ class Runners:
                 self._store.write(
                     "UPDATE jobs SET state = ?, entry = ?, error = ?, visible = ?, not_before = ?, lease_until = 0"
                     " WHERE id = ? AND worker = ?",
-                    state, entry, failure, self._queue.next_tick(job.created, now), now + min(0.5 * job.attempts, 5.0),
+                    state, entry, failure, self.queue.next_tick(job.created, now), now + min(0.5 * job.attempts, 5.0),
                     job.id, self._worker,
                 )  # fmt: skip
                 break
@@ -135,7 +135,7 @@ class Runners:
     def _keep(self) -> None:
         """On every tick: show the stages reached. Every few ticks: keep the leases of this worker's jobs alive."""
         renewed = cleaned = 0.0
-        while not self._stopping.wait(self._queue.tick):
+        while not self._stopping.wait(self.queue.tick):
             try:
                 self._show_stages()
                 now = time.monotonic()

@@ -9,8 +9,8 @@ import pytest
 
 from dalenius.errors import AfterCharge, ApprovalRequired, Conflict, RequestError
 from dalenius.server.errors import NotFound, TooManyRequests, Unavailable
-from dalenius.server.jobs import Job
-from dalenius.server.runners import Jobs
+from dalenius.server.jobs import Job, Queue
+from dalenius.server.runners import Runners
 from dalenius.server.store import Store
 
 TICK = 0.05
@@ -24,11 +24,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def make_jobs(store: Store) -> Iterator[Callable[..., Jobs]]:
+def make_jobs(store: Store) -> Iterator[Callable[..., Runners]]:
     opened = []
 
-    def make(run: Callable[..., str], runners: int = 1, lease: float = 5.0) -> Jobs:
-        jobs = Jobs(store, run, tick=TICK, runners=runners, lease_seconds=lease)
+    def make(run: Callable[..., str], runners: int = 1, lease: float = 5.0) -> Runners:
+        jobs = Runners(store, Queue(store, TICK), run, runners=runners, lease_seconds=lease)
         opened.append(jobs)
         return jobs
 
@@ -37,17 +37,17 @@ def make_jobs(store: Store) -> Iterator[Callable[..., Jobs]]:
         jobs.stop(5)
 
 
-def finished(jobs: Jobs, job: str, seconds: float = 8.0) -> Job:
+def finished(jobs: Runners, job: str, seconds: float = 8.0) -> Job:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        found = jobs.find(job)
+        found = jobs.queue.find(job)
         if found.view(time.time()).state in ("done", "failed", "awaiting approval"):
             return found
         time.sleep(0.005)
-    raise AssertionError(jobs.find(job))
+    raise AssertionError(jobs.queue.find(job))
 
 
-def test_what_ends_a_job_is_seen_on_a_tick(make_jobs: Callable[..., Jobs]) -> None:
+def test_what_ends_a_job_is_seen_on_a_tick(make_jobs: Callable[..., Runners]) -> None:
     pauses = iter([0.0, 0.02, 0.06])
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -57,7 +57,7 @@ def test_what_ends_a_job_is_seen_on_a_tick(make_jobs: Callable[..., Jobs]) -> No
     jobs = make_jobs(run)
     jobs.start()
     for _ in range(3):
-        job = finished(jobs, jobs.submit("ana", "d", {}, 1))
+        job = finished(jobs, jobs.queue.submit("ana", "d", {}, 1))
         ticks = (job.visible - job.created) / TICK
         assert abs(ticks - round(ticks)) < 1e-3 and round(ticks) >= 1
         before = job.view(job.visible - 0.001)
@@ -65,7 +65,7 @@ def test_what_ends_a_job_is_seen_on_a_tick(make_jobs: Callable[..., Jobs]) -> No
         assert job.view(job.visible).state == "done"
 
 
-def test_stages_are_shown_and_are_words(make_jobs: Callable[..., Jobs]) -> None:
+def test_stages_are_shown_and_are_words(make_jobs: Callable[..., Runners]) -> None:
     go = threading.Event()
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -75,16 +75,16 @@ def test_stages_are_shown_and_are_words(make_jobs: Callable[..., Jobs]) -> None:
 
     jobs = make_jobs(run)
     jobs.start()
-    job = jobs.submit("ana", "d", {}, 1)
+    job = jobs.queue.submit("ana", "d", {}, 1)
     until = time.monotonic() + 5
-    while jobs.find(job).stage != "measuring" and time.monotonic() < until:
+    while jobs.queue.find(job).stage != "measuring" and time.monotonic() < until:
         time.sleep(0.01)
-    assert jobs.find(job).view(time.time()).stage == "measuring"
+    assert jobs.queue.find(job).view(time.time()).stage == "measuring"
     go.set()
     finished(jobs, job)
 
 
-def test_users_take_turns(make_jobs: Callable[..., Jobs]) -> None:
+def test_users_take_turns(make_jobs: Callable[..., Runners]) -> None:
     order: list[str] = []
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -92,8 +92,8 @@ def test_users_take_turns(make_jobs: Callable[..., Jobs]) -> None:
         return "e"
 
     jobs = make_jobs(run)
-    many = [jobs.submit("ana", "d", {"n": n}, 1, most=100) for n in range(20)]
-    few = [jobs.submit(name, "d", {"n": n}, 1) for n in range(3) for name in ("ben", "cyd")]
+    many = [jobs.queue.submit("ana", "d", {"n": n}, 1, most=100) for n in range(20)]
+    few = [jobs.queue.submit(name, "d", {"n": n}, 1) for n in range(3) for name in ("ben", "cyd")]
     jobs.start()
     for job in many + few:
         finished(jobs, job)
@@ -101,9 +101,9 @@ def test_users_take_turns(make_jobs: Callable[..., Jobs]) -> None:
     assert all(order[:9].count(name) == 3 for name in ("ana", "ben", "cyd"))
 
 
-def test_a_dead_workers_job_is_run_again(make_jobs: Callable[..., Jobs], store: Store) -> None:
+def test_a_dead_workers_job_is_run_again(make_jobs: Callable[..., Runners], store: Store) -> None:
     jobs = make_jobs(lambda job, stage: "second", lease=0.3)
-    job = jobs.submit("ana", "d", {}, 1)
+    job = jobs.queue.submit("ana", "d", {}, 1)
     store.write(
         "UPDATE jobs SET state = 'running', worker = 'dead', lease_until = ? WHERE id = ?",
         time.time() + 0.2,
@@ -113,7 +113,7 @@ def test_a_dead_workers_job_is_run_again(make_jobs: Callable[..., Jobs], store: 
     assert finished(jobs, job).entry == "second"
 
 
-def test_a_slow_living_worker_keeps_its_job(make_jobs: Callable[..., Jobs]) -> None:
+def test_a_slow_living_worker_keeps_its_job(make_jobs: Callable[..., Runners]) -> None:
     runs: list[str] = []
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -122,14 +122,14 @@ def test_a_slow_living_worker_keeps_its_job(make_jobs: Callable[..., Jobs]) -> N
         return "e"
 
     first, second = make_jobs(run, lease=0.3), make_jobs(run, lease=0.3)
-    job = first.submit("ana", "d", {}, 1)
+    job = first.queue.submit("ana", "d", {}, 1)
     first.start()
     second.start()
     assert finished(first, job).state == "done"
     assert runs == [job]
 
 
-def test_outages_are_tried_again_and_refusals_are_not(make_jobs: Callable[..., Jobs]) -> None:
+def test_outages_are_tried_again_and_refusals_are_not(make_jobs: Callable[..., Runners]) -> None:
     calls: dict[str, int] = {}
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -149,7 +149,7 @@ def test_outages_are_tried_again_and_refusals_are_not(make_jobs: Callable[..., J
     jobs = make_jobs(run)
     jobs.start()
     ended = {
-        name: finished(jobs, jobs.submit("ana", name, {}, 1))
+        name: finished(jobs, jobs.queue.submit("ana", name, {}, 1))
         for name in ("outage", "leased", "refused", "fault", "large")
     }
     states = {name: job.state for name, job in ended.items()}
@@ -165,18 +165,18 @@ def test_outages_are_tried_again_and_refusals_are_not(make_jobs: Callable[..., J
     assert ended["refused"].view(time.time() + 1).http_status == 400
 
 
-def test_the_queue_of_one_user_is_bounded(make_jobs: Callable[..., Jobs]) -> None:
+def test_the_queue_of_one_user_is_bounded(make_jobs: Callable[..., Runners]) -> None:
     jobs = make_jobs(lambda job, stage: "e")
     for n in range(3):
-        jobs.submit("ana", "d", {"n": n}, 1, most=3)
+        jobs.queue.submit("ana", "d", {"n": n}, 1, most=3)
     with pytest.raises(TooManyRequests):
-        jobs.submit("ana", "d", {"n": 4}, 1, most=3)
-    jobs.submit("ben", "d", {}, 1, most=3)
+        jobs.queue.submit("ana", "d", {"n": 4}, 1, most=3)
+    jobs.queue.submit("ben", "d", {}, 1, most=3)
     with pytest.raises(NotFound):
-        jobs.find("nope")
+        jobs.queue.find("nope")
 
 
-def test_stopping_waits_for_what_is_under_way(make_jobs: Callable[..., Jobs]) -> None:
+def test_stopping_waits_for_what_is_under_way(make_jobs: Callable[..., Runners]) -> None:
     started = threading.Event()
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -186,14 +186,14 @@ def test_stopping_waits_for_what_is_under_way(make_jobs: Callable[..., Jobs]) ->
 
     jobs = make_jobs(run)
     jobs.start()
-    job = jobs.submit("ana", "d", {}, 1)
-    later = jobs.submit("ana", "d", {"n": 2}, 1)
+    job = jobs.queue.submit("ana", "d", {}, 1)
+    later = jobs.queue.submit("ana", "d", {"n": 2}, 1)
     assert started.wait(5)
     jobs.stop(5)
-    assert jobs.find(job).state == "done" and jobs.find(later).state == "queued"
+    assert jobs.queue.find(job).state == "done" and jobs.queue.find(later).state == "queued"
 
 
-def test_an_idempotency_key_outlives_a_refusal_and_not_a_fault(make_jobs: Callable[..., Jobs]) -> None:
+def test_an_idempotency_key_outlives_a_refusal_and_not_a_fault(make_jobs: Callable[..., Runners]) -> None:
     calls: list[str] = []
 
     def run(job: Job, stage: Callable[[str], None]) -> str:
@@ -207,8 +207,8 @@ def test_an_idempotency_key_outlives_a_refusal_and_not_a_fault(make_jobs: Callab
     jobs = make_jobs(run)
     jobs.start()
     for name, states in (("refused", ["failed", "failed"]), ("fault", ["failed", "done"])):
-        ended = [finished(jobs, jobs.submit("ana", name, {}, 1, f"key of {name}")) for _ in range(2)]
+        ended = [finished(jobs, jobs.queue.submit("ana", name, {}, 1, f"key of {name}")) for _ in range(2)]
         assert [job.state for job in ended] == states
     assert calls == ["refused", "fault", "fault"]
     with pytest.raises(Conflict):
-        jobs.submit("ana", "other", {}, 1, "key of fault")
+        jobs.queue.submit("ana", "other", {}, 1, "key of fault")
