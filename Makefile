@@ -15,9 +15,8 @@ $(STAMP): pyproject.toml requirements.lock
 demo: $(STAMP)
 	$(BIN)/dalenius demo
 
-test: $(STAMP)
+test: $(STAMP) lint types
 	tools/system-packages
-	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(STAMP)

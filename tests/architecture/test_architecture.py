@@ -67,16 +67,6 @@ def test_core_needs_numpy_and_the_standard_library_only(path: Path) -> None:
             assert name.split(".")[0] in CORE_ALLOWED, f"{path} imports {name}"
 
 
-# Who may open a sealed value: measurements and statistics below the gate, engines that made it, the gate's own room.
-OPENERS = {"measurements", "statistics", "engines", "curator", "audit", "testing", "core"}
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_sealed_values_are_opened_below_the_gate_only(path: Path) -> None:
-    if "open_below_the_gate" in path.read_text():
-        assert path.relative_to(ROOT).parts[0] in OPENERS
-
-
 @pytest.mark.parametrize("package", registry.PACKAGES)
 def test_every_extension_has_a_public_object_a_test_and_no_siblings(package: str) -> None:
     folder = Path(*package.split("."))

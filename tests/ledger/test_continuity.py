@@ -224,6 +224,6 @@ def test_a_lost_anchor_is_begun_anew_by_the_same_verb(books, opener, location, t
     lines = restored(location, tmp_path)
     assert [line.kind for line in lines] == ["restore"] and lines[0].body["anchored"] is None
     with opener() as ledger:
-        assert ledger.account("people").left.rho == Ledger.account(ledger, "people").limit.rho * 3 / 4
+        assert ledger.account("people").left.rho == ledger.account("people").limit.rho * 3 / 4
         report = ledger.verify()
         assert report.is_ok and any("begins at line" in text for text in report.unknown)

@@ -152,9 +152,9 @@ class Ledger:
 
     def find_break(self) -> Break | None:
         """Where store and anchor part, if they do."""
-        books = self.books
-        texts = books.anchor.last_lines()
-        return books.look(lambda reader: find_break(reader, books.name, books.anchor, texts))
+        name, anchor = self.books.name, self.books.anchor
+        texts = anchor.last_lines()
+        return self.books.look(lambda reader: find_break(reader, name, anchor, texts))
 
     def _find_anchor(self, path: Path, public_key: str | None, may_write: bool) -> Anchor:
         """The keys this ledger was opened with first; new ones are made for a new ledger only."""
