@@ -10,7 +10,14 @@ from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.ledger.composition import Part, epsilon_at, for_group, in_parallel, in_sequence, optimum
+from dalenius.ledger.composition import (
+    PartitionPart,
+    epsilon_at,
+    for_group,
+    in_parallel,
+    in_sequence,
+    optimum,
+)
 
 MILLIONTH = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)
@@ -64,19 +71,19 @@ def test_relations_are_not_added():
 
 
 def test_parallel_takes_the_largest_under_add_remove():
-    parts = [Part(add_remove=pure(e)) for e in ("0.5", "1", "0.25")]
+    parts = [PartitionPart(add_remove=pure(e)) for e in ("0.5", "1", "0.25")]
     whole = in_parallel(parts, Relation.ADD_REMOVE, is_fixed_in_advance=True)
     assert whole == pure(1)
 
 
 def test_two_parts_are_touched_under_replace():
     # A histogram inside the first part costs 2 under replace, more than the two largest parts together.
-    parts = [Part(add_remove=pure(1)), Part(add_remove=pure("0.5"))]
+    parts = [PartitionPart(add_remove=pure(1)), PartitionPart(add_remove=pure("0.5"))]
     whole = in_parallel(parts, Relation.REPLACE, is_fixed_in_advance=True)
     assert whole.epsilon == 2
     # Where the step inside a part is known to cost no more under replace, leaving one part for another counts.
-    known = [Part(add_remove=pure(1), replace=pure(1, Relation.REPLACE)) for _ in range(3)]
-    known[2] = Part(add_remove=pure("0.75"), replace=pure("0.75", Relation.REPLACE))
+    known = [PartitionPart(add_remove=pure(1), replace=pure(1, Relation.REPLACE)) for _ in range(3)]
+    known[2] = PartitionPart(add_remove=pure("0.75"), replace=pure("0.75", Relation.REPLACE))
     assert in_parallel(known, Relation.REPLACE, is_fixed_in_advance=True).epsilon == 2
     known[1] = known[2]
     assert in_parallel(known, Relation.REPLACE, is_fixed_in_advance=True).epsilon == Fraction(7, 4)
@@ -93,22 +100,24 @@ def test_the_replace_rule_against_every_pair_of_parts():
         moved[source] += parts[source]
         moved[target] += parts[target]
         losses.append(sum(moved))
-    whole = in_parallel([Part(add_remove=pure(e)) for e in parts], Relation.REPLACE, is_fixed_in_advance=True)
+    whole = in_parallel(
+        [PartitionPart(add_remove=pure(e)) for e in parts], Relation.REPLACE, is_fixed_in_advance=True
+    )
     assert whole.epsilon == max(losses)
 
 
 def test_partitions_that_look_at_data_are_refused():
     with pytest.raises(Unsupported):
-        in_parallel([Part(add_remove=pure(1))], Relation.ADD_REMOVE, is_fixed_in_advance=False)
+        in_parallel([PartitionPart(add_remove=pure(1))], Relation.ADD_REMOVE, is_fixed_in_advance=False)
     with pytest.raises(Unsupported):
-        Part(add_remove=pure(1, Relation.REPLACE))
+        PartitionPart(add_remove=pure(1, Relation.REPLACE))
     with pytest.raises(ParameterError):
         in_parallel([], Relation.ADD_REMOVE, is_fixed_in_advance=True)
 
 
 @given(st.lists(pure_costs, min_size=1, max_size=6))
 def test_parallel_lies_between_the_largest_part_and_the_sum(items):
-    parts = [Part(add_remove=item) for item in items]
+    parts = [PartitionPart(add_remove=item) for item in items]
     whole = in_parallel(parts, Relation.ADD_REMOVE, is_fixed_in_advance=True)
     assert all(item.fits(whole) for item in items)
     assert whole.fits(in_sequence(items))

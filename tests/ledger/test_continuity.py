@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from dalenius.errors import AnchorMismatch, BudgetExhausted, LedgerMismatch, ParameterError
-from dalenius.ledger import Ledger
-from dalenius.ledger.anchor import _TAIL, Anchor
+from dalenius.ledger.anchor import _TAIL, AnchorFile
 from dalenius.ledger.restore import restore
 
 TABLES = ("head", "entries", "terms", "purses", "charges", "releases", "registrations", "checks")
@@ -120,7 +119,7 @@ def test_a_used_store_without_its_anchor_is_not_opened(books, opener, tmp_path):
         opener()
     assert not (tmp_path / "anchor").exists()
     opener(anchor=tmp_path / "elsewhere").close()
-    stranger = Anchor.signed_with(tmp_path / "anchor", b"k" * 32)
+    stranger = AnchorFile.signed_with(tmp_path / "anchor", b"k" * 32)
     stranger.append("ledger", opener(may_write=False).head, "now", is_release=True)
     with pytest.raises(AnchorMismatch, match="not this ledger's anchor"):
         opener()
@@ -142,7 +141,7 @@ def test_a_crash_before_the_first_head_is_anchored_is_no_loss(location, opener, 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Anchor, "append", killed)
+        patch.setattr(AnchorFile, "append", killed)
         opener()
     assert not (tmp_path / "anchor").exists()
     with opener() as ledger:

@@ -301,27 +301,27 @@ def test_a_release_is_answered_after_its_head_is_synchronised(ledger, charge, mo
 
 
 def test_a_head_is_anchored_only_once_it_is_on_disk(ledger, charge, opener, monkeypatch):
-    from dalenius.ledger.anchor import Anchor
+    from dalenius.ledger.anchor import AnchorFile
 
-    other, seen, real = opener(), [], Anchor.append
+    other, seen, real = opener(), [], AnchorFile.append
 
     def append(self, name, head, at, **options):
         seen.append(other.head == head)
         real(self, name, head, at, **options)
 
-    monkeypatch.setattr(Anchor, "append", append)
+    monkeypatch.setattr(AnchorFile, "append", append)
     ledger.commit(ledger.reserve(charge("aa")), b"document")
     assert seen == [True, True]
 
 
 def test_an_anchor_that_cannot_be_written_is_told(ledger, charge, monkeypatch):
-    from dalenius.ledger.anchor import Anchor
+    from dalenius.ledger.anchor import AnchorFile
 
     def full(*_, **__):
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Anchor, "append", full)
+        patch.setattr(AnchorFile, "append", full)
         with pytest.raises(InternalError, match="anchor was not"):
             ledger.reserve(charge("aa"))
     # It was written once, nothing is repeated, and the next segment's head covers it.

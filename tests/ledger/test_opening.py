@@ -9,7 +9,7 @@ import pytest
 
 from dalenius.errors import InternalError, LedgerMismatch
 from dalenius.ledger import Ledger
-from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.draft import Head
 from dalenius.ledger.keys import KeyFolder
 
@@ -84,7 +84,7 @@ def test_keys_are_made_once_and_damage_is_noticed(tmp_path: Path):
 
 
 def test_anchor_lines_speak_for_themselves(tmp_path: Path):
-    anchor = Anchor.signed_with(tmp_path / "anchor", b"k" * 32)
+    anchor = AnchorFile.signed_with(tmp_path / "anchor", b"k" * 32)
     assert anchor.lines("ledger") == []
     for seq in (1, 3, 2):
         anchor.append("ledger", Head(seq, f"{seq:064x}"), "now", is_release=seq == 3)
@@ -92,7 +92,7 @@ def test_anchor_lines_speak_for_themselves(tmp_path: Path):
     assert [(line.seq, line.is_signed) for line in lines] == [(1, True), (3, True), (2, True)]
     assert not any(line.is_signed for line in anchor.lines("another ledger"))
     assert not any(
-        line.is_signed for line in Anchor.signed_with(tmp_path / "anchor", b"x" * 32).lines("ledger")
+        line.is_signed for line in AnchorFile.signed_with(tmp_path / "anchor", b"x" * 32).lines("ledger")
     )
     # A line cut short by a power failure does not spoil the one after it.
     with (tmp_path / "anchor").open("a") as file:

@@ -12,7 +12,7 @@ import pytest
 
 from dalenius.errors import LedgerMismatch, ParameterError
 from dalenius.ledger import Ledger
-from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.books import Books
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
@@ -267,7 +267,7 @@ def test_the_anchor_itself_is_signed(scene, tmp_path):
     forged.write_text(good.replace('"seq":3', '"seq":4'))
     assert not ledger.verify(forged).is_ok
     # The right heads under a signature made with another key.
-    stranger = Anchor.signed_with(tmp_path / "stranger", b"x" * 32)
+    stranger = AnchorFile.signed_with(tmp_path / "stranger", b"x" * 32)
     for line in ledger.books.anchor.lines(ledger.books.name):
         stranger.append(ledger.books.name, Head(line.seq, line.head), "now", is_release=False)
     assert not ledger.verify(stranger.path).is_ok

@@ -186,9 +186,9 @@ def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isola
 @pytest.mark.parametrize("moment", ["waiting", "gathering"])
 def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeypatch, moment):
     """The thread that was appointed to lead is interrupted before it does, or while it waits for company."""
-    from dalenius.ledger.draft import Job
+    from dalenius.ledger.draft import Submission
 
-    original, interrupted = Job.wait, threading.Event()
+    original, interrupted = Submission.wait, threading.Event()
 
     def wait(self, seconds=-1):
         was_woken = original(self, seconds)
@@ -197,7 +197,7 @@ def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeyp
             raise KeyboardInterrupt
         return was_woken
 
-    monkeypatch.setattr(Job, "wait", wait)
+    monkeypatch.setattr(Submission, "wait", wait)
     paid, stopped = [], []
 
     def work(number):

@@ -16,7 +16,7 @@ from dalenius.core.rationals import rational
 from dalenius.errors import AfterCharge, DaleniusError, DataChanged, NotAllowed
 from dalenius.ledger import Ledger
 from dalenius.ledger.administer import Grant
-from dalenius.ledger.draft import Job
+from dalenius.ledger.draft import Submission
 
 
 @pytest.mark.parametrize("key", ["epsilon", "waves"])
@@ -245,7 +245,8 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
         "note": "",
     }
     jobs = tuple(
-        Job(Grant(population="p", relation=Relation.ADD_REMOVE, body=body, by="custodian")) for _ in range(2)
+        Submission(Grant(population="p", relation=Relation.ADD_REMOVE, body=body, by="custodian"))
+        for _ in range(2)
     )
     settled, failures = ledger._writer._settled, []
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dalenius.ledger.odometer import Reading
+    from dalenius.ledger.odometer import OdometerReading
     from dalenius.ledger.statement import Statement
 
 _PURSES = {
@@ -15,7 +15,7 @@ _PURSES = {
 }
 
 
-def print_statement(statement: "Statement", reading: "Reading | None", last: int) -> None:
+def print_statement(statement: "Statement", reading: "OdometerReading | None", last: int) -> None:
     """Movements, balances, and what they mean in words."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

@@ -78,11 +78,11 @@ def _add_user(settings: "ServerConfig", given: str) -> None:
     import secrets
 
     from dalenius.server.accounts import Accounts
-    from dalenius.server.store import Store
+    from dalenius.server.store import StateStore
 
     name, _, role = given.partition(":")
     password = secrets.token_urlsafe(15)
-    store = Store(settings.store_location)
+    store = StateStore(settings.store_location)
     Accounts(store).create(name, role, password)
     store.close()
     typer.echo(f"{name} ({role}): {password}")
@@ -95,10 +95,10 @@ def _reset_password(settings: "ServerConfig", name: str) -> None:
     from dalenius.server.accounts import Accounts
     from dalenius.server.jobs import Queue
     from dalenius.server.releasing import renewed
-    from dalenius.server.store import Store
+    from dalenius.server.store import StateStore
 
     password = secrets.token_urlsafe(15)
-    store = Store(settings.store_location)
+    store = StateStore(settings.store_location)
     accounts = Accounts(store)
     known = [user.name for user in accounts.users()]
     if name not in known:

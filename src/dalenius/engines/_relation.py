@@ -23,7 +23,7 @@ _LONGEST_HEADER = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class ReadableTable:
     """A readable table: its SQL, the files behind it, or the Arrow table in memory."""
 
     sql: str
@@ -101,12 +101,12 @@ def _is_cut_crlf(path: Path) -> bool:
     return b"\n" not in rest and b"\r" not in rest
 
 
-def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> Relation:
+def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> ReadableTable:
     """Make data known to a connection. Files are told apart by their suffix; anything else is read as CSV."""
     if not isinstance(data, str | Path):
         frame = arrow_table(data)
         connection.register("microdata", frame)
-        return Relation("microdata", frame=frame)
+        return ReadableTable("microdata", frame=frame)
     found = [str(data)] if Path(data).is_file() else sorted(glob(str(data)))
     files = tuple(Path(name) for name in found if Path(name).is_file())
     if not files:
@@ -114,14 +114,14 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
     suffix = files[0].suffix.lower()
     names = "[" + ", ".join(text(str(name)) for name in files) + "]"
     if suffix in _PARQUET:
-        return Relation(f"read_parquet({names})", files)
+        return ReadableTable(f"read_parquet({names})", files)
     if suffix in _DATABASE:
         connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
-        return Relation(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
+        return ReadableTable(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
     if suffix == ".gz":
         suffix = Path(files[0].stem).suffix.lower()
     delimiter = "\t" if suffix == ".tsv" else delimiter
-    return Relation(_csv(files, names, delimiter), files, delimiter=delimiter)
+    return ReadableTable(_csv(files, names, delimiter), files, delimiter=delimiter)
 
 
 def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:

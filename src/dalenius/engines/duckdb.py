@@ -40,7 +40,7 @@ from dalenius.engines._declared import check_columns
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._tally import Tally, passes, used_variables
 from dalenius.errors import DocumentError, InternalError
-from dalenius.spec.coding import DROPPED_NUMBER, Note, reader
+from dalenius.spec.coding import DROPPED_NUMBER, Remark, reader
 
 __all__ = ["DuckDBSource"]
 
@@ -361,7 +361,7 @@ class DuckDBSource:
     def _notes(self, variable: Variable) -> dict[str, int]:
         """How many values were odd, from the distinct raw values."""
         read = reader(variable)
-        notes = {str(note): 0 for note in Note}
+        notes = {str(note): 0 for note in Remark}
         for value, count in self.contents(variable.name):
             notes[str(read(value)[1])] += count
         return notes

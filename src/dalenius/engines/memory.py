@@ -20,7 +20,7 @@ from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
-from dalenius.spec.coding import Note, canonical_text, is_dropped, reader
+from dalenius.spec.coding import Remark, canonical_text, is_dropped, reader
 
 __all__ = ["MemorySource"]
 
@@ -138,7 +138,7 @@ class MemorySource:
         rows: list[Codes] = [{} for _ in range(self._rows)]
         for name, variable in self.domain.variables.items():
             read = reader(variable)
-            notes = {str(note): 0 for note in Note}
+            notes = {str(note): 0 for note in Remark}
             for row, value in zip(rows, self._columns[variable.source_column], strict=True):
                 row[name], note = read(value)
                 notes[str(note)] += 1

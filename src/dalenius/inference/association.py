@@ -7,7 +7,7 @@ Guarantee
 Requires
     A two-way table; a published law.
 References
-    algorithms.md 4.5 and 4.8; Bergsma (2013); Goodman & Kruskal (1954).
+    Bergsma (2013); Goodman & Kruskal (1954).
 """
 
 from collections.abc import Callable

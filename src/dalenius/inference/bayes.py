@@ -9,7 +9,7 @@ Requires
 Evidence
     The saturated posterior is known in closed form, and the tests compare with it. Split R-hat is reported; above 1.01 run longer.
 References
-    algorithms.md 4.7; Gelman et al. (2013), section 11.4.
+    Gelman et al. (2013), section 11.4.
 """
 
 from dataclasses import dataclass

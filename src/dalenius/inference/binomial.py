@@ -7,7 +7,7 @@ Requires
     N known exactly; an additive law. The optimality of the randomised one-sided test (uniformly most powerful among
     private tests) holds for discrete Laplace noise, to which a uniform in (-1/2, 1/2) is added: the Tulap law.
 References
-    Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018); algorithms.md 4.2.
+    Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018).
 """
 
 import numpy as np

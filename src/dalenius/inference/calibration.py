@@ -5,7 +5,7 @@ empty and a likelihood-ratio test rejects too often (up to 9 % instead of 5 % wh
 are therefore simulated from margins drawn half-way towards equality by the positive-part James-Stein factor; where noise
 is small against the spread of the margins, nothing changes. `verify/inference_levels.py` measures the level.
 
-References: algorithms.md 4.6; Davison & Hinkley (1997), section 4.4; James & Stein (1961).
+References: Davison & Hinkley (1997), section 4.4; James & Stein (1961).
 """
 
 from dataclasses import dataclass

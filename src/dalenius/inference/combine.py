@@ -7,7 +7,7 @@ Requires
     Independent releases of the same exact counts. For tests and models pass the releases as a list: the exact likelihood is
     then used instead of the mean.
 References
-    Brawner & Honaker (2018), section 3, with the corrections of docs/explanation/errata.md; algorithms.md 1 (19).
+    Brawner & Honaker (2018), section 3, with the corrections of docs/explanation/errata.md.
 """
 
 from collections.abc import Sequence

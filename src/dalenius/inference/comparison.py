@@ -5,7 +5,7 @@ Guarantee
 Requires
     Poisson or multinomial counts; a published law.
 References
-    algorithms.md 4.4 and 4.6; Agresti (2013), sections 3.4 and 9.2.
+    Agresti (2013), sections 3.4 and 9.2.
 """
 
 from collections.abc import Sequence

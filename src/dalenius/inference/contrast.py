@@ -7,7 +7,7 @@ Guarantee
     Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a sum of Poisson
     counts is Poisson. Differences of parameters, and every joint law, use normal quantiles with the exact covariance, and say so.
 References
-    algorithms.md 4.1, 4.2, 4.8.
+    Garwood (1936), for sums of Poisson counts.
 """
 
 from collections.abc import Mapping, Sequence

@@ -64,7 +64,7 @@ def model(formula: "str | Model", names: Sequence[str]) -> Model:
     """
     if isinstance(formula, Model):
         return formula
-    return Model(closed(_Reader(formula.rpartition("~")[2], names).read()), tuple(names))
+    return Model(closed(_FormulaReader(formula.rpartition("~")[2], names).read()), tuple(names))
 
 
 def closed(terms: Iterable[Term]) -> frozenset[Term]:
@@ -114,7 +114,7 @@ def design(chosen: Model, axes: Sequence[Axis]) -> tuple[FloatArray, list[str]]:
     return np.stack(columns, axis=1), labels
 
 
-class _Reader:
+class _FormulaReader:
     """Recursive descent over + , * , : , ^ and parentheses."""
 
     def __init__(self, text: str, names: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ Requires
     Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total. Structural zeros have
     no probability, no expected count and no degree of freedom.
 References
-    Rinott et al. (2018), section 6.2; algorithms.md 4.3 and 4.6.
+    Rinott et al. (2018), section 6.2.
 """
 
 from collections.abc import Sequence

@@ -9,9 +9,9 @@ Requires
 Noise
     Enters through the likelihood: a cell that is mostly noise says little.
 Evidence
-    Known answers in algorithms.md 4.4; the naive chi-square on noisy tables has levels of 19-90 % (Rinott et al., Table 3).
+    Known answers in tests/inference/test_independence.py; the naive chi-square on noisy tables has levels of 19-90 % (Rinott et al., Table 3).
 References
-    Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1; Gaboardi, Lim, Rogers & Vadhan (2016); algorithms.md 4.4-4.6.
+    Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1; Gaboardi, Lim, Rogers & Vadhan (2016).
 """
 
 from typing import Any

@@ -13,7 +13,7 @@ Guarantee
 Requires
     Noise that is independent of the count (an additive law), or a kernel that is increasing in the count.
 References
-    algorithms.md 4.1 and 4.2; Clopper & Pearson (1934).
+    Clopper & Pearson (1934).
 """
 
 from collections.abc import Callable

@@ -9,7 +9,7 @@ For a cell with released value x and mean mu the weights are w(a) = P(x | a) Poi
 (the missing-information identity). Everything runs in log space, vectorised over cells, with the windows of P(x | a)
 computed once for each distinct released value.
 
-References: algorithms.md 4.3; Rinott, O'Keefe, Shlomo, Skinner (2018), section 6.
+References: Rinott, O'Keefe, Shlomo, Skinner (2018), section 6.
 """
 
 from dataclasses import dataclass

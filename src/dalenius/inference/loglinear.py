@@ -6,9 +6,9 @@ Guarantee
 Requires
     A hierarchical model given as a formula; a published law.
 Evidence
-    Equal to statsmodels' Poisson GLM without noise; known answers in algorithms.md 4.4.
+    Equal to statsmodels' Poisson GLM without noise; known answers in tests/inference/test_loglinear.py.
 References
-    Rinott et al. (2018), section 6.1; Agresti (2013), chapters 9 and 10; algorithms.md 4.3 and 4.4.
+    Rinott et al. (2018), section 6.1; Agresti (2013), chapters 9 and 10.
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ Guarantee
     (Fieller's argument without the normal assumption); it covers at least `confidence`. Parameter kind, sums of very many cells and
     joint laws: normal quantiles with the exact covariance, and says so. Ends may be infinite.
 References
-    algorithms.md 4.8; Fieller (1954).
+    Fieller (1954).
 """
 
 from collections.abc import Callable

@@ -36,7 +36,7 @@ class AnchorLine:
     ledger: str = ""
 
 
-class Anchor:
+class AnchorFile:
     """The second file, with the key that checks its lines and, for who may write, the one that signs them."""
 
     def __init__(self, path: Path, public: Ed25519PublicKey, secret: Ed25519PrivateKey | None = None) -> None:
@@ -45,13 +45,13 @@ class Anchor:
         self._secret = secret
 
     @classmethod
-    def signed_with(cls, path: Path, key: bytes) -> "Anchor":
+    def signed_with(cls, path: Path, key: bytes) -> "AnchorFile":
         """For who holds the secret key."""
         secret = Ed25519PrivateKey.from_private_bytes(key)
         return cls(path, secret.public_key(), secret)
 
     @classmethod
-    def checked_with(cls, path: Path, public_key: str) -> "Anchor":
+    def checked_with(cls, path: Path, public_key: str) -> "AnchorFile":
         """For an auditor, who cannot sign."""
         try:
             return cls(path, Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key)))
@@ -68,9 +68,9 @@ class Anchor:
         """Whether this is the custodian's side."""
         return self._secret is not None
 
-    def at(self, path: Path | None) -> "Anchor":
+    def at(self, path: Path | None) -> "AnchorFile":
         """The same keys for another copy of the file."""
-        return self if path is None else Anchor(path, self._public, self._secret)
+        return self if path is None else AnchorFile(path, self._public, self._secret)
 
     def _is_signed(self, body: dict[str, object], signature: str) -> bool:
         try:

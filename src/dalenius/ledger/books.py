@@ -15,11 +15,11 @@ from dalenius.core.release import Status
 from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.account import Account
-from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
-from dalenius.ledger.odometer import Reading, read_odometer
+from dalenius.ledger.odometer import OdometerReading, read_odometer
 from dalenius.ledger.rows import as_purse, as_registration, as_terms, stored
 from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
 from dalenius.ledger.store import Lost, Store, read_head
@@ -37,7 +37,7 @@ def _is_listed(account: Account) -> bool:
 class Books:
     """The reading side of a ledger, over a connection of its own."""
 
-    def __init__(self, reader: Store, anchor: Anchor, wait_seconds: float) -> None:
+    def __init__(self, reader: Store, anchor: AnchorFile, wait_seconds: float) -> None:
         self.anchor = anchor
         self._reader = reader
         self._wait_seconds = wait_seconds
@@ -161,7 +161,7 @@ class Books:
         """Movements and balances; an analyst's own statement shows nobody else's."""
         return make_statement(self.entries(population), self.account(population), analyst)
 
-    def odometer(self, population: str, delta: object = "1e-6") -> Reading:
+    def odometer(self, population: str, delta: object = "1e-6") -> OdometerReading:
         """What was charged to the master account so far, as a fixed plan and as a running bound, and its meaning."""
         account = self.account(population)
         pure = self._pure_charges(population) if _is_listed(account) else None

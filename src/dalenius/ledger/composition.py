@@ -26,7 +26,7 @@ def in_sequence(costs: Iterable[Cost], relation: Relation = Relation.ADD_REMOVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PartitionPart:
     """What is done inside one part of a partition: its cost under add-remove, and under replace if it is known.
 
     A part must be private under add-remove, because the sizes of the parts change. A step that takes its part's size
@@ -48,7 +48,7 @@ class Part:
         return self.replace if self.replace is not None else to_replace(self.add_remove)
 
 
-def in_parallel(parts: Sequence[Part], relation: Relation, *, is_fixed_in_advance: bool) -> Cost:
+def in_parallel(parts: Sequence[PartitionPart], relation: Relation, *, is_fixed_in_advance: bool) -> Cost:
     """The cost of all parts together.
 
     Add-remove: one record touches one part, so the largest counts. Replace: a record may change inside its part, or

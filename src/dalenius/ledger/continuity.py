@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalenius.errors import AnchorMismatch
-from dalenius.ledger.anchor import Anchor, AnchorLine
+from dalenius.ledger.anchor import AnchorFile, AnchorLine
 from dalenius.ledger.store import Store, read_head
 
 _DIGEST = "SELECT digest FROM entries WHERE seq = ?"
@@ -48,7 +48,7 @@ def refuse_new_beside(path: Path) -> AnchorMismatch:
     )
 
 
-def find_break(store: Store, name: str, anchor: Anchor, texts: Sequence[str]) -> Break | None:
+def find_break(store: Store, name: str, anchor: AnchorFile, texts: Sequence[str]) -> Break | None:
     """What parts the store from the anchor whose last lines were `texts` before the store was looked at, or nothing."""
     head = read_head(store)
     if not texts:
@@ -82,7 +82,7 @@ def find_break(store: Store, name: str, anchor: Anchor, texts: Sequence[str]) ->
     return None
 
 
-def _anchor_missing(anchor: Anchor, lines: int) -> Break:
+def _anchor_missing(anchor: AnchorFile, lines: int) -> Break:
     return Break(
         message=f"The store holds {lines} lines, and its anchor is not at {str(anchor.path)!r}. Name the place where the "
         "anchor is kept (--anchor, or anchor = …); if it is lost, `dalenius ledger restore` begins another.",

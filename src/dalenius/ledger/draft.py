@@ -95,7 +95,7 @@ class Command(Protocol):
         """Emit lines, or refuse."""
 
 
-class Job:
+class Submission:
     """A command with its answer; whoever waits is woken when it is done, or when it is appointed to lead."""
 
     def __init__(self, command: Command) -> None:

@@ -19,7 +19,7 @@ from dalenius.core.release import Status
 from dalenius.errors import Conflict, InternalError, LedgerMismatch, NotPublic, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note, OpenAccount, SetStatus
-from dalenius.ledger.anchor import Anchor, last_lines
+from dalenius.ledger.anchor import AnchorFile, last_lines
 from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
@@ -156,10 +156,10 @@ class Ledger:
         texts = anchor.last_lines()
         return self.books.look(lambda reader: find_break(reader, name, anchor, texts))
 
-    def _find_anchor(self, path: Path, public_key: str | None, may_write: bool) -> Anchor:
+    def _find_anchor(self, path: Path, public_key: str | None, may_write: bool) -> AnchorFile:
         """The keys this ledger was opened with first; new ones are made for a new ledger only."""
         if public_key is not None:
-            return Anchor.checked_with(path, public_key)
+            return AnchorFile.checked_with(path, public_key)
         # Read before the store: a ledger that somebody else begins meanwhile is not taken for a lost one.
         is_used = bool(last_lines(path))
         try:
@@ -174,7 +174,7 @@ class Ledger:
                 "The key that signs this ledger is not in its folder of keys. Restore the folder, or give the "
                 "ledger's public key to read and verify it."
             )
-        return Anchor.signed_with(path, secret)
+        return AnchorFile.signed_with(path, secret)
 
     @property
     def public_key(self) -> str:

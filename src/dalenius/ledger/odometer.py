@@ -132,7 +132,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class OdometerReading:
     """What the odometer shows of the master page, and how many charges on the other page it says nothing about.
 
     `bounds` holds every epsilon that was compared. `power` is that of the best test at `level` under the fixed plan.
@@ -202,7 +202,7 @@ def read_odometer(
     delta: Fraction = Fraction(1, 10**6),
     level: Fraction = Fraction(1, 20),
     pure: Mapping[Fraction, int] | None = None,
-) -> Reading:
+) -> OdometerReading:
     """What was charged to the master account; `delta` comes on top of the account's own failures.
 
     `pure` counts the pure charges by their epsilon, if every charge is pure and somebody listed them.
@@ -228,7 +228,7 @@ def read_odometer(
             epsilon=bounds[best], delta=Fraction(0) if best == "pure" else delta + failure, basis=best
         )
 
-    return Reading(
+    return OdometerReading(
         fixed=figure(("pure", "loss", "rho"), spent.delta),
         running=figure(("pure", "running"), account.limit.delta),
         bounds=bounds,

@@ -19,7 +19,7 @@ from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError
 from dalenius.ledger import schema
 from dalenius.ledger.account import TOTAL, Purse, PurseKey
-from dalenius.ledger.anchor import Anchor
+from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.continuity import Break
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import Entry
@@ -117,7 +117,7 @@ def _written(ledger: Ledger, found: Break, by: str, note: str) -> tuple[Entry, .
     return lines
 
 
-def _set_aside(anchor: Anchor, ledger: Ledger, line: Entry, found: Break) -> None:
+def _set_aside(anchor: AnchorFile, ledger: Ledger, line: Entry, found: Break) -> None:
     """The new anchor is complete before the old one steps aside; a crash in between is a restore to be repeated."""
     assert found.anchored is not None
     fresh = anchor.path.with_name(f"{anchor.path.name}.new")

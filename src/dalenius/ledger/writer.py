@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dalenius.errors import DaleniusError, InternalError, LedgerMismatch
-from dalenius.ledger.draft import Command, Draft, Head, Job, Needs
+from dalenius.ledger.draft import Command, Draft, Head, Needs, Submission
 from dalenius.ledger.entry import check_text
 from dalenius.ledger.reserve import Busy
 from dalenius.ledger.store import Lost, Raced, Store, apply, load
@@ -39,18 +39,18 @@ class Writer:
         self._store = store
         self._clock = clock
         self._settled = settled
-        self._waiting: deque[Job] = deque()
+        self._waiting: deque[Submission] = deque()
         self._mutex = threading.Lock()
         self._has_leader = False
         self._usual = 1
-        self._gathering: Job | None = None
+        self._gathering: Submission | None = None
         self._pid = os.getpid()
 
     def submit(self, command: Command) -> tuple[Any, Head]:
         """The command's answer and the head of the segment it was written in; raises what the command raised."""
         if os.getpid() != self._pid:
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
-        job = Job(command)
+        job = Submission(command)
         check_text(*job.needs.texts)
         try:
             with self._mutex:
@@ -71,7 +71,7 @@ class Writer:
         answer, head = job.answer
         return answer, head
 
-    def _lead(self, leader: Job) -> None:
+    def _lead(self, leader: Submission) -> None:
         """Write one batch, which holds at least the leader's own job, and appoint whoever waits next."""
         self._gather(leader)
         with self._mutex:
@@ -96,7 +96,7 @@ class Writer:
                 successor.leads = True
                 successor.wake()
 
-    def _leave(self, job: Job) -> None:
+    def _leave(self, job: Submission) -> None:
         """Somebody was interrupted while waiting: withdraw the job if it is not written yet, and pass the lead on."""
         with self._mutex:
             if self._gathering is job:
@@ -107,7 +107,7 @@ class Writer:
         if is_waiting and job.leads:
             self._appoint()
 
-    def _gather(self, leader: Job) -> None:
+    def _gather(self, leader: Submission) -> None:
         """Those who were answered together tend to come back together: wait for them a moment."""
         with self._mutex:
             if len(self._waiting) >= self._usual:
@@ -122,7 +122,7 @@ class Writer:
         # The last one came just as patience ended, and the gate is open.
         leader.wait()
 
-    def _write(self, batch: tuple[Job, ...]) -> None:
+    def _write(self, batch: tuple[Submission, ...]) -> None:
         """Settle together; if something unforeseen happens, each alone, so that nobody pays for a neighbour."""
         try:
             self._attempt(batch)
@@ -143,7 +143,7 @@ class Writer:
                 job.error = Lost("The thread that wrote was interrupted.")
             raise
 
-    def _attempt(self, batch: tuple[Job, ...]) -> None:
+    def _attempt(self, batch: tuple[Submission, ...]) -> None:
         for attempt in range(_ATTEMPTS):
             try:
                 return self._settle(batch)
@@ -152,7 +152,7 @@ class Writer:
                 time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
         raise InternalError("The ledger is too busy; nothing was written.")
 
-    def _settle(self, batch: tuple[Job, ...]) -> None:
+    def _settle(self, batch: tuple[Submission, ...]) -> None:
         needs = Needs.of_all(job.needs for job in batch)
         with self._store.transaction():
             draft = Draft(*load(self._store, needs), self._clock())
@@ -169,7 +169,7 @@ class Writer:
         if draft.lines:
             self._anchor(batch, draft)
 
-    def _anchor(self, batch: tuple[Job, ...], draft: Draft) -> None:
+    def _anchor(self, batch: tuple[Submission, ...], draft: Draft) -> None:
         """The lines are on disk: whatever fails from here on is told, and nothing is written again."""
         try:
             self._settled(draft)

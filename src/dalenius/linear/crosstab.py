@@ -62,7 +62,7 @@ class Crosstab:
         return len(self.sheets[0].lines[0].cells) if self.sheets and self.sheets[0].lines else 1
 
 
-class _Part:
+class _ShownTable:
     """A table as an array over named axes."""
 
     def __init__(
@@ -162,14 +162,14 @@ class _Builder:
         self.release, self.table, self.confidence = release, table, confidence
         self.rows, self.columns, self.wafers = rows, columns, wafers
         self.show = show if show in SHOWS else "value"
-        self.full = _Part(release, table, confidence, shown)
-        self.margins: dict[frozenset[str], _Part | None] = {}
+        self.full = _ShownTable(release, table, confidence, shown)
+        self.margins: dict[frozenset[str], _ShownTable | None] = {}
         # Cells and totals of one measured block are sums of disjoint, independent parts.
         self.is_plain = len(release.blocks) == 1 and table.is_unbiased
         self.row_total = totals and bool(rows) and self._margin(columns, wafers) is not None
         self.column_total = totals and bool(columns) and self._margin(rows, wafers) is not None
 
-    def _margin(self, *kept: list[Axis]) -> _Part | None:
+    def _margin(self, *kept: list[Axis]) -> _ShownTable | None:
         names = [axis.name for group in kept for axis in group]
         key = frozenset(names)
         if key == set(self.full.names):
@@ -178,7 +178,7 @@ class _Builder:
             self.margins[key] = self._find(names)
         return self.margins[key]
 
-    def _find(self, names: list[str]) -> _Part | None:
+    def _find(self, names: list[str]) -> _ShownTable | None:
         if self.table.measure not in ADDITIVE:
             return None
         try:
@@ -187,9 +187,9 @@ class _Builder:
             found = self.more(names)
             return None if found is None else self._total(found, found.table)
 
-    def _total(self, release: Release, table: Table) -> _Part:
+    def _total(self, release: Release, table: Table) -> _ShownTable:
         """A margin, shown as the sum of the shown cells where it is the sum of the exact ones."""
-        part = _Part(release, table, self.confidence)
+        part = _ShownTable(release, table, self.confidence)
         if self.full.values is self.full.exact:
             return part
         dropped = tuple(i for i, name in enumerate(self.full.names) if name not in part.names)
@@ -197,7 +197,7 @@ class _Builder:
         order = [kept.index(name) for name in part.names]
         sums = [a.sum(axis=dropped).transpose(order) for a in (self.full.exact, self.full.values)]
         is_sum = np.allclose(sums[0], part.exact, atol=1e-6)
-        return _Part(release, table, self.confidence, sums[1] if is_sum else np.rint(part.exact))
+        return _ShownTable(release, table, self.confidence, sums[1] if is_sum else np.rint(part.exact))
 
     def crosstab(self) -> Crosstab:
         sheets = []
@@ -240,7 +240,7 @@ class _Builder:
 
     def _cell(
         self,
-        part: _Part | None,
+        part: _ShownTable | None,
         wafer: dict[str, int],
         row: dict[str, int],
         column: dict[str, int],

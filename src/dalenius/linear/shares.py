@@ -18,7 +18,7 @@ NEGLIGIBLE = 1e-4
 _STEEPEST = 80.0
 
 
-class Noise(Protocol):
+class NoisePrecision(Protocol):
     """How precise a table becomes with a share of the budget: 1 / variance, and its derivative."""
 
     @property
@@ -84,7 +84,7 @@ def root_shares(workload: Workload, power: float) -> dict[Margin, float]:
 def optimise(
     workload: Workload,
     candidates: Sequence[Margin],
-    noise: Noise,
+    noise: NoisePrecision,
     *,
     objective: str = "weighted",
     iterations: int = 400,
@@ -115,7 +115,7 @@ class _Search:
     """Multiplicative descent on the simplex of shares."""
 
     def __init__(
-        self, workload: Workload, candidates: tuple[Margin, ...], noise: Noise, objective: str
+        self, workload: Workload, candidates: tuple[Margin, ...], noise: NoisePrecision, objective: str
     ) -> None:
         self.noise, self.objective = noise, objective
         names = {a: k for k, a in enumerate(workload.components)}

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from dalenius.errors import Conflict, ParameterError, UnknownName
-from dalenius.server.store import Run, Store
+from dalenius.server.store import Run, StateStore
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _SHORTEST = 12
@@ -103,7 +103,7 @@ def _digest(secret: str) -> str:
 class Accounts:
     """Users, sessions and tokens."""
 
-    def __init__(self, store: Store, session_hours: float = 12.0) -> None:
+    def __init__(self, store: StateStore, session_hours: float = 12.0) -> None:
         self._store = store
         self._session_seconds = session_hours * 3600
 

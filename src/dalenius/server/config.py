@@ -19,11 +19,11 @@ CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
 Mode = Literal["interactive", "list"]
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Limits(_Part):
+class Limits(_Section):
     """How much one caller may ask for."""
 
     body_bytes: int = Field(default=1_000_000, ge=1_000)
@@ -39,7 +39,7 @@ class Limits(_Part):
     session_hours: float = Field(default=12.0, gt=0, le=24 * 31)
 
 
-class Proxy(_Part):
+class Proxy(_Section):
     """Sign-on by a reverse proxy: its header names the user, believed from a listed peer that knows the secret.
 
     An address alone is not enough: any process on the proxy's machine can speak from it.
@@ -51,7 +51,7 @@ class Proxy(_Part):
     create_as: Literal["", "analyst", "auditor"] = ""
 
 
-class Defaults(_Part):
+class Defaults(_Section):
     """What the builder proposes for a table of this data set."""
 
     definition: str = "pure"
@@ -60,7 +60,7 @@ class Defaults(_Part):
     rho: str | None = None
 
 
-class DatasetEntry(_Part):
+class DatasetEntry(_Section):
     """One data set that is served."""
 
     document: str
@@ -71,7 +71,7 @@ class DatasetEntry(_Part):
     defaults: Defaults = Defaults(epsilon="0.1")
 
 
-class ServerConfig(_Part):
+class ServerConfig(_Section):
     """The whole file."""
 
     title: str = "Dalenius"

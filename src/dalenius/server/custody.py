@@ -18,7 +18,7 @@ from dalenius.server.jobs import Queue
 from dalenius.server.operations import Desk
 from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
 
 _PROPOSAL_SECONDS = 7 * 86_400.0
@@ -28,7 +28,7 @@ _PROPOSAL_SECONDS = 7 * 86_400.0
 class Custody:
     """Nothing here reads data; `register` asks the curator to judge them once."""
 
-    store: Store
+    store: StateStore
     accounts: Accounts
     desk: Desk
     jobs: Queue

@@ -6,7 +6,7 @@ from pathlib import Path
 from dalenius.demo import population, survey
 from dalenius.server.accounts import Accounts
 from dalenius.server.config import ServerConfig
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 CONFIG = "server.toml"
 _TEXT = """\
@@ -65,7 +65,7 @@ def prepare(directory: Path) -> tuple[Path, dict[str, tuple[str, str]]]:
         if not (directory / name).exists():
             (directory / name).write_text(text, encoding="utf-8")
     config = ServerConfig.load(place)
-    store = Store(config.store_location)
+    store = StateStore(config.store_location)
     accounts = Accounts(store)
     people = {}
     for name, role in (("custodian", "custodian"), ("analyst", "analyst")):

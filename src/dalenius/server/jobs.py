@@ -17,7 +17,7 @@ from typing import Any
 
 from dalenius.errors import Conflict, DaleniusError
 from dalenius.server.errors import NotFound, TooManyRequests, body_of
-from dalenius.server.store import Run, Store
+from dalenius.server.store import Run, StateStore
 from dalenius.server.views import JobView
 
 QUEUED, RUNNING, AWAITING, DONE, FAILED = "queued", "running", "awaiting approval", "done", "failed"
@@ -71,7 +71,7 @@ class Job:
 class Queue:
     """What callers do with jobs."""
 
-    def __init__(self, store: Store, tick: float) -> None:
+    def __init__(self, store: StateStore, tick: float) -> None:
         self._store = store
         self.tick = tick
         self.wake = threading.Condition()

@@ -12,7 +12,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
 from dalenius.server.operations import Quote, Served
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 from dalenius.server.views import (
     DatasetView,
     LevelView,
@@ -168,7 +168,7 @@ def without_analyst(view: ReleaseView) -> ReleaseView:
     return replace(view, analyst="")
 
 
-def saved_tables(store: Store, name: str) -> tuple[SavedTable, ...]:
+def saved_tables(store: StateStore, name: str) -> tuple[SavedTable, ...]:
     """A user's saved tables, newest first."""
     rows = store.read(
         "SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name
@@ -179,7 +179,7 @@ def saved_tables(store: Store, name: str) -> tuple[SavedTable, ...]:
     )
 
 
-def save_table(store: Store, name: str, title: str, dataset: str, request: RequestDocument) -> None:
+def save_table(store: StateStore, name: str, title: str, dataset: str, request: RequestDocument) -> None:
     """Insert or replace."""
     text = json.dumps(request.to_dict(), sort_keys=True)
     store.write(

@@ -30,7 +30,7 @@ from dalenius.server.lists import Lists
 from dalenius.server.operations import Desk, Document, Quote, Served
 from dalenius.server.reading import Reading
 from dalenius.server.security import RateLimiter
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 from dalenius.server.views import JobView, Preview, QuotaView, ReleaseView, SavedTable
 from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
@@ -79,7 +79,7 @@ class Releasing:
 
     config: ServerConfig
     key: bytes
-    store: Store
+    store: StateStore
     accounts: Accounts
     limiter: RateLimiter
     desk: Desk

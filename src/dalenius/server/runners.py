@@ -10,7 +10,7 @@ from dalenius.errors import ApprovalRequired, Conflict, DaleniusError, InternalE
 from dalenius.server import logs
 from dalenius.server.errors import Unavailable, places
 from dalenius.server.jobs import AWAITING, COLUMNS, DONE, FAILED, QUEUED, RUNNING, Job, Queue, failure_of
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 _KEEP_SECONDS = 30 * 86_400.0
 _MOST_ATTEMPTS = 40
@@ -22,7 +22,9 @@ Run = Callable[[Job, Callable[[str], None]], str]
 class Runners:
     """The threads of one worker that serve the queue of its server."""
 
-    def __init__(self, store: Store, queue: Queue, run: Run, *, runners: int, lease_seconds: float) -> None:
+    def __init__(
+        self, store: StateStore, queue: Queue, run: Run, *, runners: int, lease_seconds: float
+    ) -> None:
         self._store = store
         self.queue = queue
         self._run = run

@@ -58,7 +58,7 @@ from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing
 from dalenius.server.runners import Runners
 from dalenius.server.security import RateLimiter
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 from dalenius.server.worker import Worker
 
 
@@ -69,7 +69,7 @@ class Services:
     config: ServerConfig
     key: bytes
     proxy_secret: str
-    store: Store
+    store: StateStore
     accounts: Accounts
     limiter: RateLimiter
     metrics: Metrics
@@ -85,7 +85,7 @@ class Services:
     def open(cls, config: ServerConfig) -> "Services":
         """Everything that a worker process needs, opened and not yet started."""
         key, proxy_secret = config.key(), config.proxy_secret() if config.proxy is not None else ""
-        store = Store(config.store_location)
+        store = StateStore(config.store_location)
         accounts = Accounts(store, config.limits.session_hours)
         limiter, metrics = RateLimiter(config.workers), Metrics(config.state_directory)
         desk = Desk(config)

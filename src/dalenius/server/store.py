@@ -47,7 +47,7 @@ _SCHEMA = (
 )
 
 
-class Store:
+class StateStore:
     """A few connections that threads share; every write is one short transaction."""
 
     def __init__(self, location: str, most_connections: int = 8) -> None:

@@ -11,7 +11,7 @@ from dalenius.server.lists import Lists
 from dalenius.server.metrics import Metrics
 from dalenius.server.operations import Desk
 from dalenius.server.runners import Runners
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class Worker:
     """Started and closed once for each process."""
 
     config: ServerConfig
-    store: Store
+    store: StateStore
     metrics: Metrics
     desk: Desk
     lists: Lists

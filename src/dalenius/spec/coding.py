@@ -23,7 +23,7 @@ _LONGEST_TEXT = 400
 _LARGEST_EXPONENT = 400
 
 
-class Note(StrEnum):
+class Remark(StrEnum):
     """What was odd about a value, for the custodian's report."""
 
     VALID = "valid"
@@ -33,7 +33,7 @@ class Note(StrEnum):
     UNREADABLE = "unreadable"
 
 
-Reading = tuple[int, Note]
+Reading = tuple[int, Remark]
 Reader = Callable[[object], Reading]
 
 
@@ -132,9 +132,9 @@ def category_reader(categories: Categories) -> Reader:
     def read(value: object) -> Reading:
         text = canonical_text(value)
         if text is None:
-            return missing, Note.MISSING
+            return missing, Remark.MISSING
         code = codes.get(text)
-        return (unseen, Note.UNSEEN) if code is None else (code, Note.VALID)
+        return (unseen, Remark.UNSEEN) if code is None else (code, Remark.VALID)
 
     return read
 
@@ -147,14 +147,14 @@ def number_reader(bounds: Bounds) -> Reader:
     def read(value: object) -> Reading:
         number = exact_number(value)
         if number is None:
-            return missing, Note.UNREADABLE
+            return missing, Remark.UNREADABLE
         if isinstance(number, float) and isnan(number):
-            return missing, Note.MISSING
+            return missing, Remark.MISSING
         if number < bounds.lower:
-            return (bounds.low if clamps else DROPPED_NUMBER), Note.OUTSIDE
+            return (bounds.low if clamps else DROPPED_NUMBER), Remark.OUTSIDE
         if number > bounds.upper:
-            return (bounds.high if clamps else DROPPED_NUMBER), Note.OUTSIDE
-        return round(Fraction(number) / bounds.step), Note.VALID
+            return (bounds.high if clamps else DROPPED_NUMBER), Remark.OUTSIDE
+        return round(Fraction(number) / bounds.step), Remark.VALID
 
     return read
 

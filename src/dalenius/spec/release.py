@@ -9,11 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class _Part(BaseModel):
+class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class AxisEntry(_Part):
+class AxisEntry(_Entry):
     """A classification: its variable and its labels in order."""
 
     name: str
@@ -22,7 +22,7 @@ class AxisEntry(_Part):
     level: str = ""
 
 
-class SpaceEntry(_Part):
+class SpaceEntry(_Entry):
     """All cells, the last axis running fastest; structural zeros by position on each axis."""
 
     axes: tuple[AxisEntry, ...]
@@ -36,7 +36,7 @@ class LawEntry(BaseModel):
     kind: Literal["additive", "censored", "kernel", "joint", "withheld"]
 
 
-class BlockEntry(_Part):
+class BlockEntry(_Entry):
     """What was measured: signed integers on the measured grid, never edited."""
 
     name: str
@@ -47,7 +47,7 @@ class BlockEntry(_Part):
     parameters: dict[str, Any]
 
 
-class TableEntry(_Part):
+class TableEntry(_Entry):
     """What is shown, in the unit of the data; one number for variance means that all cells share it."""
 
     name: str
@@ -58,7 +58,7 @@ class TableEntry(_Part):
     variance: float | tuple[float | None, ...] | None = Field(description="null where it is withheld")
 
 
-class ProvenanceEntry(_Part):
+class ProvenanceEntry(_Entry):
     """Where it comes from and what is promised; nothing about the file."""
 
     dataset: str
@@ -81,7 +81,7 @@ class ProvenanceEntry(_Part):
     is_tainted: bool = Field(description="made with recorded randomness: not private")
 
 
-class ConditionEntry(_Part):
+class ConditionEntry(_Entry):
     """Rows that are counted: some labels of a variable, or a range of numbers."""
 
     variable: str
@@ -90,7 +90,7 @@ class ConditionEntry(_Part):
     high: str = ""
 
 
-class SubjectEntry(_Part):
+class SubjectEntry(_Entry):
     """What the numbers are about, in the words of the documents; `rows`, `columns` and `wafers` name axes as asked for."""
 
     title: str = ""
@@ -107,7 +107,7 @@ class SubjectEntry(_Part):
     universe: str = Field(default="", description="whose records are covered, in one sentence")
 
 
-class ReleaseDocument(_Part):
+class ReleaseDocument(_Entry):
     """A whole release document."""
 
     format: Literal["dalenius-release/1"]

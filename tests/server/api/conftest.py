@@ -25,7 +25,7 @@ from dalenius.server.accounts import Accounts
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.server.services import Services
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 CANARIES = ("CANARY-7f3a91", "CANARY-c0ffee", "8675309123", "kanarie@example.org")
 PASSWORDS = {
@@ -152,7 +152,7 @@ def hashed(password: str) -> str:
     return str(PasswordHasher().hash(password))
 
 
-def make_users(store: Store) -> dict[str, dict[str, str]]:
+def make_users(store: StateStore) -> dict[str, dict[str, str]]:
     """The users, and a token header for each."""
     headers, accounts = {}, Accounts(store)
     for name, (role, password) in PASSWORDS.items():
@@ -248,7 +248,7 @@ class Live:
 
 def users_of(place: Path) -> dict[str, dict[str, str]]:
     """Make the users of a site that no process serves yet."""
-    store = Store(ServerConfig.load(place).store_location)
+    store = StateStore(ServerConfig.load(place).store_location)
     headers = make_users(store)
     store.close()
     return headers

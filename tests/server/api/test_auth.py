@@ -9,7 +9,7 @@ from tests.server.api.conftest import PASSWORDS, Site, document, error_code
 
 from dalenius.errors import Conflict, ParameterError, UnknownName
 from dalenius.server.accounts import Accounts, Role
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_stranger_cannot_lock_anybody_out(
 
 
 def test_accounts_refuse_what_they_should(tmp_path: object) -> None:
-    store = Store(f"{tmp_path}/s.sqlite")
+    store = StateStore(f"{tmp_path}/s.sqlite")
     accounts = Accounts(store)
     accounts.create("ana", "analyst", "long enough password")
     with pytest.raises(Conflict):

@@ -13,7 +13,7 @@ from dalenius.errors import Conflict, DocumentError
 from dalenius.server.accounts import Accounts, Role
 from dalenius.server.config import ServerConfig
 from dalenius.server.demonstration import prepare
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 from dalenius.server.supervisor import _bound
 
 EXAMPLE = Path(__file__).parents[3] / "deploy" / "server.example.toml"
@@ -66,7 +66,7 @@ def test_add_user_prints_a_password_that_works(tmp_path: Path) -> None:
     place = write_site(tmp_path, rows=10)
     result = CliRunner().invoke(app, ["serve", str(place), "--add-user", "maria:custodian"])
     assert result.exit_code == 0
-    store = Store(ServerConfig.load(place).store_location)
+    store = StateStore(ServerConfig.load(place).store_location)
     user = Accounts(store).verify("maria", result.stdout.strip().rpartition(" ")[2])
     assert user is not None and user.role is Role.CUSTODIAN
     store.close()
@@ -77,7 +77,7 @@ def test_the_demo_makes_its_site_once_and_renews_its_passwords(tmp_path: Path) -
     assert {role for role, _ in people.values()} == {"custodian", "analyst"}
     again, renewed = prepare(tmp_path)
     assert again == place and people["analyst"][1] != renewed["analyst"][1]
-    store = Store(ServerConfig.load(place).store_location)
+    store = StateStore(ServerConfig.load(place).store_location)
     accounts = Accounts(store)
     assert accounts.verify("analyst", people["analyst"][1]) is None
     assert accounts.verify("analyst", renewed["analyst"][1]) is not None

@@ -11,20 +11,20 @@ from dalenius.errors import AfterCharge, ApprovalRequired, Conflict, RequestErro
 from dalenius.server.errors import NotFound, TooManyRequests, Unavailable
 from dalenius.server.jobs import Job, Queue
 from dalenius.server.runners import Runners
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 TICK = 0.05
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(str(tmp_path / "s.sqlite"))
+def store(tmp_path: Path) -> Iterator[StateStore]:
+    store = StateStore(str(tmp_path / "s.sqlite"))
     yield store
     store.close()
 
 
 @pytest.fixture
-def make_jobs(store: Store) -> Iterator[Callable[..., Runners]]:
+def make_jobs(store: StateStore) -> Iterator[Callable[..., Runners]]:
     opened = []
 
     def make(run: Callable[..., str], runners: int = 1, lease: float = 5.0) -> Runners:
@@ -101,7 +101,7 @@ def test_users_take_turns(make_jobs: Callable[..., Runners]) -> None:
     assert all(order[:9].count(name) == 3 for name in ("ana", "ben", "cyd"))
 
 
-def test_a_dead_workers_job_is_run_again(make_jobs: Callable[..., Runners], store: Store) -> None:
+def test_a_dead_workers_job_is_run_again(make_jobs: Callable[..., Runners], store: StateStore) -> None:
     jobs = make_jobs(lambda job, stage: "second", lease=0.3)
     job = jobs.queue.submit("ana", "d", {}, 1)
     store.write(

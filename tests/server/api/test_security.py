@@ -12,7 +12,7 @@ from tests.server.api.conftest import Site, assert_no_canary, document, error_co
 from dalenius.server import logs
 from dalenius.server.errors import TooManyRequests, body_of
 from dalenius.server.security import RateLimiter
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 PATHS = (
     "/healthz",
@@ -136,10 +136,10 @@ def test_the_store_is_private_wherever_it_lies(tmp_path: Path) -> None:
     place.parent.mkdir(mode=0o755)
     before = os.umask(0o022)
     try:
-        store = Store(str(place))
+        store = StateStore(str(place))
         store.close()
         place.chmod(0o644)
-        store = Store(str(place))
+        store = StateStore(str(place))
         store.write("DELETE FROM saved WHERE name = ? AND title = ?", "nobody", "nothing")
         found = {path.name: path.stat().st_mode & 0o777 for path in place.parent.iterdir()}
         store.close()

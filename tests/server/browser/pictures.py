@@ -17,7 +17,7 @@ from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.server.demonstration import prepare
-from dalenius.server.store import Store
+from dalenius.server.store import StateStore
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 ADDRESS = "http://127.0.0.1:8465"
@@ -29,7 +29,7 @@ def serve(folder: Path) -> uvicorn.Server:
     """The demo server with known passwords and a registered data set."""
     place, _ = prepare(folder)
     config = ServerConfig.load(place)
-    store = Store(config.store_location)
+    store = StateStore(config.store_location)
     accounts = Accounts(store)
     for name in ("custodian", "analyst"):
         accounts.set_password(name, PASSWORD)

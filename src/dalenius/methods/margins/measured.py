@@ -12,11 +12,11 @@ from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.linear.margins import Margin
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods.margins.setting import LEAST_VARIANCE, PARTS, Option, Purse, Setting
+from dalenius.methods.margins.setting import LEAST_VARIANCE, PARTS, Allotment, Candidate, Setting
 from dalenius.statistics.count import Count
 
 
-def measured(setting: Setting, purse: Purse, name: str, shares: Mapping[Margin, float]) -> Option:
+def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Margin, float]) -> Candidate:
     """The option that spends these shares on these margins."""
     workload = setting.workload
     family = registry.get("mechanisms", setting.mechanism or purse.mechanism)
@@ -57,7 +57,7 @@ def measured(setting: Setting, purse: Purse, name: str, shares: Mapping[Margin, 
         cells = [(w * workload.size(m), mechanisms[m].variance) for m, w in weights]
         alone = (sum(c * v for c, v in cells) / sum(c for c, _ in cells)) ** 0.5
     score = setting.score(components) if all(v < inf for v in components.values()) else inf
-    return Option(
+    return Candidate(
         strategy=name,
         mechanism=family.name,
         components=components,

@@ -23,7 +23,7 @@ from dalenius.errors import TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.linear.nested import MOST_DENSE_CELLS, View, view_shape
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods.margins.setting import MarginsAsked, Purse, purses
+from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
@@ -124,7 +124,7 @@ def shares(raw: Sequence[float]) -> list[Fraction]:
 
 def _priced(
     request: MarginsAsked,
-    purse: Purse,
+    purse: Allotment,
     name: str,
     steps: Sequence[tuple[View, tuple[Axis, ...], Fraction]],
     resolved: Sequence[tuple[View, tuple[Axis, ...]]],

@@ -25,7 +25,7 @@ from dalenius.linear import joint
 from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import nested
 from dalenius.methods.margins.merging import propose_merging
-from dalenius.methods.margins.setting import MarginsAsked, Option, Setting, purses
+from dalenius.methods.margins.setting import Candidate, MarginsAsked, Setting, purses
 from dalenius.spec.question import Question
 
 STRATEGIES = "methods.margins.strategies"
@@ -117,7 +117,7 @@ def plan_list(
     return _best(request, setting, every_option(setting, only=strategy))
 
 
-def every_option(setting: Setting, only: str | None = None) -> list[Option]:
+def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
     """All strategies that are valid for the request, the plainest first; or the named one, which must be."""
     workload = setting.workload
     if setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins):
@@ -125,7 +125,7 @@ def every_option(setting: Setting, only: str | None = None) -> list[Option]:
             "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
         )
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
-    options: list[Option] = []
+    options: list[Candidate] = []
     for purse in purses(setting.definition, setting.budget):
         for strategy in strategies:
             if only is not None and strategy.name != only:
@@ -143,7 +143,7 @@ def every_option(setting: Setting, only: str | None = None) -> list[Option]:
     return options
 
 
-def _best(request: MarginsAsked, setting: Setting, found: Sequence[Option]) -> TablePlan:
+def _best(request: MarginsAsked, setting: Setting, found: Sequence[Candidate]) -> TablePlan:
     """The option with the least error that the definition prices within the budget."""
     refusal: DaleniusError | None = None
     for option in sorted(found, key=lambda o: o.score):
@@ -260,7 +260,7 @@ def _assemble(setting: Setting, law: Joint) -> Callable[[tuple[Block, ...]], tup
     return assemble
 
 
-def _preview(setting: Setting, best: Option, found: Sequence[Option]) -> dict[str, Any]:
+def _preview(setting: Setting, best: Candidate, found: Sequence[Candidate]) -> dict[str, Any]:
     workload = setting.workload
     widest = max(workload.margins, key=workload.size)
     error = workload.variance(best.components, widest) ** 0.5

@@ -72,7 +72,7 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Purse:
+class Allotment:
     """A budget in one currency: "epsilon" for Laplace noise, "rho" for Gaussian."""
 
     currency: str
@@ -90,18 +90,18 @@ class Purse:
         return registry.get("definitions", name)(), Budget(definition=name, **amounts)
 
 
-def purses(definition: Definition, budget: Budget) -> tuple[Purse, ...]:
+def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
     """The currencies in which a definition's budget can be spent."""
     name = definition.name
     if definition.scope is not Scope.EVERYWHERE:
         raise Unsupported(f"Margins are planned under definitions that hold everywhere; {name!r} does not.")
     if name == "pure" and budget.epsilon is not None:
-        return (Purse(currency="epsilon", amount=budget.epsilon),)
+        return (Allotment(currency="epsilon", amount=budget.epsilon),)
     if name == "zero_concentrated" and budget.rho is not None:
-        return (Purse(currency="rho", amount=budget.rho),)
+        return (Allotment(currency="rho", amount=budget.rho),)
     if budget.epsilon is not None and budget.delta is not None:
         rho = affordable_rho(budget.epsilon, budget.delta)
-        return (Purse(currency="epsilon", amount=budget.epsilon), Purse(currency="rho", amount=rho))
+        return (Allotment(currency="epsilon", amount=budget.epsilon), Allotment(currency="rho", amount=rho))
     raise Unsupported(f"Margins are not planned under {name!r}.")
 
 
@@ -120,7 +120,7 @@ def affordable_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Option:
+class Candidate:
     """One strategy: component variances after least squares, and how to measure it."""
 
     strategy: str

@@ -75,7 +75,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         if value.strip() and "\x00" not in value:
             fields.setdefault(key, []).append(value)
     defaults = dataset.defaults
-    reader = _Reader(fields, dataset)
+    reader = _AddressReader(fields, dataset)
     placed = {place: reader.axes(place) for place in PLACES}
     where, ranges = reader.conditions()
     measure, of = reader.measure()
@@ -98,7 +98,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
     )
 
 
-class _Reader:
+class _AddressReader:
     """Reads fields against what was declared and remembers what it could not use."""
 
     def __init__(self, fields: Mapping[str, list[str]], dataset: DatasetView) -> None:

@@ -5,7 +5,7 @@ from typing import ClassVar
 from dalenius.errors import Unsupported
 from dalenius.linear.shares import root_shares
 from dalenius.methods.margins.measured import measured
-from dalenius.methods.margins.setting import Option, Purse, Setting, without_total
+from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
 
 __all__ = ["CubeRootStrategy"]
 
@@ -17,7 +17,7 @@ class CubeRootStrategy:
     plainness: ClassVar[int] = 4
 
     @staticmethod
-    def option(setting: Setting, purse: Purse) -> Option:
+    def option(setting: Setting, purse: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if purse.currency != "epsilon":
             raise Unsupported("The cube root rule is for Laplace noise.")

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from dalenius.linear.shares import equal_shares
 from dalenius.methods.margins.measured import measured
-from dalenius.methods.margins.setting import Option, Purse, Setting, without_total
+from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
 
 __all__ = ["EqualStrategy"]
 
@@ -16,6 +16,6 @@ class EqualStrategy:
     plainness: ClassVar[int] = 3
 
     @staticmethod
-    def option(setting: Setting, purse: Purse) -> Option:
+    def option(setting: Setting, purse: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         return measured(setting, purse, "equal", equal_shares(without_total(setting)))

@@ -10,7 +10,7 @@ from dalenius.errors import Unsupported
 from dalenius.linear.margins import Margin
 from dalenius.linear.optimal import Pattern
 from dalenius.measurements.fourier import Fourier, coefficient_shift
-from dalenius.methods.margins.setting import PARTS, Option, Purse, Setting
+from dalenius.methods.margins.setting import PARTS, Allotment, Candidate, Setting
 
 __all__ = ["FourierStrategy"]
 
@@ -22,7 +22,7 @@ class FourierStrategy:
     plainness: ClassVar[int] = 5
 
     @staticmethod
-    def option(setting: Setting, purse: Purse) -> Option:
+    def option(setting: Setting, purse: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if setting.mechanism not in (None, purse.mechanism):
             raise Unsupported(f"Fourier coefficients use {purse.mechanism} noise here.")
@@ -40,7 +40,7 @@ class FourierStrategy:
         if setting.total is not None:
             components[()] = 0.0
         step = Fourier("coefficients", setting.axes, setting.where, laws, setting.total is not None)
-        return Option(
+        return Candidate(
             strategy="fourier",
             mechanism=next(iter(laws.values())).name,
             components=components,
@@ -50,7 +50,7 @@ class FourierStrategy:
 
 
 def _coefficient_laws(
-    setting: Setting, purse: Purse, raw: Mapping[Margin, float], moves: Sequence[Pattern]
+    setting: Setting, purse: Allotment, raw: Mapping[Margin, float], moves: Sequence[Pattern]
 ) -> dict[Margin, Mechanism]:
     """Noise of the coefficients, in proportion to `raw`, within the purse for the worst pattern."""
     rows = setting.neighbours.max_rows

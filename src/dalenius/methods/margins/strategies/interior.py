@@ -5,7 +5,7 @@ from typing import ClassVar
 from dalenius.core.domain import MOST_CELLS
 from dalenius.errors import Unsupported
 from dalenius.methods.margins.measured import measured
-from dalenius.methods.margins.setting import Option, Purse, Setting
+from dalenius.methods.margins.setting import Allotment, Candidate, Setting
 
 __all__ = ["InteriorStrategy"]
 
@@ -17,7 +17,7 @@ class InteriorStrategy:
     plainness: ClassVar[int] = 1
 
     @staticmethod
-    def option(setting: Setting, purse: Purse) -> Option:
+    def option(setting: Setting, purse: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if setting.workload.size(setting.workload.interior) > MOST_CELLS:
             raise Unsupported("The interior is too large to be measured.")

@@ -5,7 +5,7 @@ from typing import ClassVar
 from dalenius.errors import Unsupported
 from dalenius.linear.optimal import exact_cost, grid_variances, select
 from dalenius.measurements.residual import Residual
-from dalenius.methods.margins.setting import Option, Purse, Setting
+from dalenius.methods.margins.setting import Allotment, Candidate, Setting
 
 __all__ = ["ResidualStrategy"]
 
@@ -17,7 +17,7 @@ class ResidualStrategy:
     plainness: ClassVar[int] = 6
 
     @staticmethod
-    def option(setting: Setting, purse: Purse) -> Option:
+    def option(setting: Setting, purse: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if purse.currency != "rho":
             raise Unsupported("Residual measurements are priced in rho.")
@@ -32,7 +32,7 @@ class ResidualStrategy:
         components |= dict.fromkeys(known, 0.0)
         step = Residual("residuals", setting.axes, setting.where, grid, setting.total is not None)
         assert exact_cost(workload.shape, grid, moves) <= cost
-        return Option(
+        return Candidate(
             strategy="residual",
             mechanism="discrete_gaussian",
             components=components,

@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from dalenius.core.domain import MOST_CELLS
-from dalenius.linear.shares import GaussianNoise, LaplaceNoise, Noise, optimise
+from dalenius.linear.shares import GaussianNoise, LaplaceNoise, NoisePrecision, optimise
 from dalenius.methods.margins.measured import measured
-from dalenius.methods.margins.setting import Option, Purse, Setting, without_total
+from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
 
 __all__ = ["SplitStrategy"]
 
@@ -17,7 +17,7 @@ class SplitStrategy:
     plainness: ClassVar[int] = 2
 
     @staticmethod
-    def option(setting: Setting, purse: Purse) -> Option:
+    def option(setting: Setting, purse: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         workload = without_total(setting)
         candidates = list(workload.margins)
@@ -27,7 +27,7 @@ class SplitStrategy:
         return measured(setting, purse, "split", shares)
 
 
-def _noise(setting: Setting, purse: Purse) -> Noise:
+def _noise(setting: Setting, purse: Allotment) -> NoisePrecision:
     rows, sides = setting.neighbours.max_rows, 2 if setting.neighbours.is_replace else 1
     if purse.currency == "epsilon":
         return LaplaceNoise(float(purse.amount), sides * rows)
