@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dalenius.core.budget import Budget
-from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.contracts import Definition, Mechanism, Screening, Tailored
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
@@ -30,19 +30,19 @@ def calibrate(
 ) -> Mechanism:
     """The member of `mechanism` with the least noise whose profile fits the budget under the definition.
 
-    A mechanism whose other parameters depend on the sensitivity states `tailored(size, budget, sensitivity)`, which is
-    then used in place of `family(size, budget)`.
+    A `Tailored` mechanism, whose other parameters depend on the sensitivity, is asked by `tailored` in place of `family`.
     """
     for name in definition.amounts:
         if getattr(budget, name) is None:
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
-    tailored = getattr(mechanism, "tailored", None)
 
     def member(size: Fraction, fits: Fits) -> Mechanism | None:
         """The member at a size, if there is one and it fits."""
         try:
             made: Mechanism = (
-                tailored(size, budget, sensitivity) if tailored else mechanism.family(size, budget)
+                mechanism.tailored(size, budget, sensitivity)
+                if issubclass(mechanism, Tailored)
+                else mechanism.family(size, budget)
             )
         except (ParameterError, TooLarge):
             return None
@@ -53,7 +53,7 @@ def calibrate(
             "These answers do not depend on any unit: there is nothing to protect and nothing to calibrate."
         )
     guesses = list(mechanism.guesses(sensitivity, budget))
-    likely: Fits = getattr(definition, "likely_fits", definition.fits)
+    likely: Fits = definition.likely_fits if isinstance(definition, Screening) else definition.fits
     found = _search(lambda size: member(size, likely), guesses)
     # Whatever led there, what is kept was judged by the definition itself.
     if found is not None and not definition.fits([found.profile(sensitivity, relation)], budget):

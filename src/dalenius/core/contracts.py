@@ -7,18 +7,14 @@ Mechanism    an integer noise law with its privacy at a sensitivity
 Measurement  one private step: needs, profile of the *whole* step, draw, run, law, evidence
 Definition   which neighbours count, and what a sequence of profiles costs
 Adjustment   releases to release, without data
-Estimator    plans before, infers after, never meets data
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-import numpy as np
-
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.domain import Domain
-from dalenius.core.estimate import Estimate
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntArray, IntegerLaw, Law
 from dalenius.core.neighbours import Neighbours, Relation, Scope
@@ -91,9 +87,8 @@ class Engine(Protocol):
 class Mechanism(IntegerLaw, Protocol):
     """An additive integer law with its privacy. `family` runs from the most noise to the least.
 
-    A mechanism whose other parameters depend on the sensitivity (a truncation, for example) may also state
-    `tailored(size, budget, sensitivity)`, which calibration then uses in place of `family`. One too wide for a table
-    states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms for its loss states the hooks that `exact/loss.py` names.
+    A mechanism whose other parameters depend on the sensitivity (a truncation, for example) is also `Tailored`. One too
+    wide for a table states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms for its loss states the hooks that `exact/loss.py` names.
     """
 
     evidence: ClassVar[Evidence]
@@ -109,6 +104,15 @@ class Mechanism(IntegerLaw, Protocol):
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
         """Sizes that a closed form suggests; calibration checks them and never trusts them."""
+
+
+@runtime_checkable
+class Tailored(Protocol):
+    """A family whose other parameters depend on the sensitivity: calibration asks it in place of `family`."""
+
+    @classmethod
+    def tailored(cls, size: Fraction, budget: Budget, sensitivity: Sensitivity) -> Mechanism:
+        """Member at `size` for answers of this sensitivity."""
 
 
 class Statistic(Protocol):
@@ -154,6 +158,15 @@ class Measurement(Protocol):
         """The outcome as a released block; None for no reply."""
 
 
+@runtime_checkable
+class AdditiveMeasurement(Protocol):
+    """A measurement that adds the noise of one mechanism."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The noise."""
+
+
 class Plan(Protocol):
     """A procedure: yields measurements, receives outcomes, returns nothing. Later steps may depend on answers."""
 
@@ -197,6 +210,14 @@ class Definition(Protocol):
         """The guarantee in plain words."""
 
 
+@runtime_checkable
+class Screening(Protocol):
+    """A definition that can judge faster and less surely whether a sequence fits; what is kept is judged by `fits`."""
+
+    def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence probably stays within the budget."""
+
+
 class Adjustment(Protocol):
     """Releases to release, without data; recorded in the result. A class of the registry also states `examples(release)`."""
 
@@ -204,16 +225,3 @@ class Adjustment(Protocol):
 
     def __call__(self, release: Release) -> Release:
         """A new release with adjusted tables; the measured blocks stay."""
-
-
-class Estimator(Protocol):
-    """Plans before, infers after; never meets data."""
-
-    def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """The measurements it needs."""
-
-    def infer(self, release: Release) -> Estimate:
-        """What they mean."""
-
-
-FloatLike = float | np.floating[Any]

@@ -79,6 +79,15 @@ class ClosedForm(Protocol):
         """P(noise > k), accurate in the right tail."""
 
 
+@runtime_checkable
+class StatedSymmetry(Protocol):
+    """A law that states whether noise and its negative have the same law."""
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether they have."""
+
+
 class Tails:
     """Probabilities of a law from its exact weights, each tail summed from its own end."""
 

@@ -19,7 +19,7 @@ from math import inf, isfinite
 import numpy as np
 
 from dalenius.core import registry
-from dalenius.core.contracts import Measurement
+from dalenius.core.contracts import AdditiveMeasurement, Measurement
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
 from dalenius.core.neighbours import Scope
@@ -147,8 +147,7 @@ def _check_methods(plan: TablePlan, policy: PolicyDocument) -> None:
 
 
 def _mechanism(measurement: Measurement, plan: TablePlan) -> str:
-    own = getattr(measurement, "mechanism", None)
-    return plan.mechanism if own is None else str(own.name)
+    return measurement.mechanism.name if isinstance(measurement, AdditiveMeasurement) else plan.mechanism
 
 
 def _check_counts(rules: TableRules, request: RequestDocument) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalenius.core.conversions import pure_to_rho
 from dalenius.core.evidence import Evidence
+from dalenius.core.integer_law import StatedSymmetry
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile, Shift
@@ -113,7 +114,7 @@ def profile(
     rho = additive.worst_sum(sensitivity, lambda s: pure_to_rho(largest(s)))
     delta = min(Fraction(1), round_up(_worst_failure(law, sensitivity, is_log_concave), 10**40))
     is_unit = sensitivity.patterns is not None and all(set(p) <= {1} for p in sensitivity.patterns)
-    has_curve = is_log_concave or (is_unit and bool(getattr(law, "is_symmetric", False)))
+    has_curve = is_log_concave or (is_unit and isinstance(law, StatedSymmetry) and law.is_symmetric)
     products = additive.shifts_of(law, sensitivity) if has_curve else ()
 
     def sharpened() -> tuple[Fraction, Fraction]:

@@ -14,6 +14,7 @@ from functools import lru_cache, reduce
 from math import gcd
 from typing import Protocol, cast, runtime_checkable
 
+from dalenius.core.integer_law import StatedSymmetry
 from dalenius.core.law import IntegerLaw
 from dalenius.core.rationals import exp_enclosure, log_upper, round_up
 from dalenius.errors import TooLarge
@@ -240,8 +241,9 @@ def _is_symmetric(held: Hashable) -> bool:
 
 def is_symmetric(law: IntegerLaw) -> bool:
     """Whether noise and its negative have the same law: stated by `is_symmetric`, or judged by the weights."""
-    stated = getattr(law, "is_symmetric", None)
-    return _is_symmetric(cast(Hashable, law)) if stated is None else bool(stated)
+    if isinstance(law, StatedSymmetry):
+        return law.is_symmetric
+    return _is_symmetric(cast(Hashable, law))
 
 
 def of_statement(epsilon: Fraction, delta: Fraction = Fraction(0)) -> LossDistribution:

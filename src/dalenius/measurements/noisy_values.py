@@ -11,7 +11,7 @@ Evidence
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -36,7 +36,7 @@ __all__ = ["NoisyValues"]
 
 
 class ValuesStatistic(Protocol):
-    """What a statistic must offer; one with several `queries` takes a list of lists."""
+    """What a statistic must offer."""
 
     @property
     def query(self) -> ValuesQuery:
@@ -47,6 +47,15 @@ class ValuesStatistic(Protocol):
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Its declared sensitivity."""
+
+
+@runtime_checkable
+class ListsStatistic(Protocol):
+    """A statistic of several lists; its value takes all of them."""
+
+    @property
+    def queries(self) -> tuple[ValuesQuery, ...]:
+        """The lists it needs."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,9 @@ class NoisyValues:
     @property
     def needs(self) -> tuple[Query, ...]:
         """One list, or several."""
-        return getattr(self.statistic, "queries", (self.statistic.query,))
+        return (
+            self.statistic.queries if isinstance(self.statistic, ListsStatistic) else (self.statistic.query,)
+        )
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The mechanism's profile at the statistic's sensitivity."""
@@ -84,7 +95,7 @@ class NoisyValues:
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
         lists = [sealed.open_below_the_gate() for sealed in exact]
-        answer = self.statistic.value(lists if hasattr(self.statistic, "queries") else lists[0])
+        answer = self.statistic.value(lists if isinstance(self.statistic, ListsStatistic) else lists[0])
         return Value(np.array([saturated(answer + drawn)], dtype=np.int64))
 
     def block(self, outcome: Outcome) -> Block | None:

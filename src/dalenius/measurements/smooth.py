@@ -56,6 +56,10 @@ class SmoothStatistic(Protocol):
     def high(self) -> int:
         """Upper bound in steps."""
 
+    @property
+    def unit(self) -> int:
+        """Released steps to one step of the bounds."""
+
     def value(self, values: IntArray) -> int:
         """The exact answer."""
 
@@ -114,7 +118,7 @@ class Smooth:
         centre = Fraction(self.statistic.value(values))
         answer = saturated(rounded(centre, size * self.noise.scale, drawn))
         if self.is_cut:
-            unit = getattr(self.statistic, "unit", 1)
+            unit = self.statistic.unit
             answer = max(self.statistic.low * unit, min(self.statistic.high * unit, answer))
         return Value(np.array([answer], dtype=np.int64))
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
@@ -30,6 +30,7 @@ class Difference(ABC):
     low: int
     high: int
     is_complete: bool = True
+    unit: ClassVar[int] = 1
 
     @staticmethod
     @abstractmethod

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
@@ -40,6 +41,7 @@ class Extreme:
     rank: int = 1
     is_largest: bool = True
     is_complete: bool = True
+    unit: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if self.rank < 1:
