@@ -8,10 +8,10 @@ import pytest
 from dalenius import Curator
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.curator.binding import adopt
 from dalenius.definitions import probabilistic
 from dalenius.errors import TooLarge
 from dalenius.ledger import Ledger
+from dalenius.ledger.policy import adopt
 from dalenius.spec.load import load_policy
 
 DATASET: dict[str, Any] = {

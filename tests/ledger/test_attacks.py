@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 
 from dalenius.core.neighbours import Relation, Scope
-from dalenius.curator.account import declare_unit, ensure_quota, open_account
 from dalenius.errors import (
     ApprovalRequired,
     BudgetExhausted,
@@ -26,6 +25,7 @@ from dalenius.errors import (
 from dalenius.ledger import Ledger, schema
 from dalenius.ledger.batch import Batch
 from dalenius.ledger.entry import Entry
+from dalenius.ledger.opening import declare_unit, ensure_quota, open_account
 from dalenius.spec.policy import AllowPart, PolicyDocument, QuotaPart, WavePart
 
 DOMAIN = SimpleNamespace(

@@ -13,7 +13,7 @@ from dalenius.core.domain import Bounds, Categories, Variable
 from dalenius.engines._columns import IntegerMap, code_floats, code_integers
 from dalenius.spec.coding import (
     DROPPED_NUMBER,
-    Note,
+    Remark,
     canonical_text,
     category_reader,
     exact_number,
@@ -53,47 +53,47 @@ def test_category_rules() -> None:
     read = category_reader(
         Categories(labels=("one", "rest"), values=("1", "9"), missing="rest", unseen="drop")
     )
-    assert read("1") == (0, Note.VALID)
-    assert read(1.0) == (0, Note.VALID)
-    assert read(9) == (1, Note.VALID)
-    assert read(None) == (1, Note.MISSING)
-    assert read("one") == (-1, Note.UNSEEN)
-    assert read(b"\xff\xfe") == (-1, Note.UNSEEN)
+    assert read("1") == (0, Remark.VALID)
+    assert read(1.0) == (0, Remark.VALID)
+    assert read(9) == (1, Remark.VALID)
+    assert read(None) == (1, Remark.MISSING)
+    assert read("one") == (-1, Remark.UNSEEN)
+    assert read(b"\xff\xfe") == (-1, Remark.UNSEEN)
 
 
 @pytest.mark.parametrize(
     ("value", "code", "note"),
     [
-        ("0.25", 0, Note.VALID),  # halves go to the even step
-        ("0.75", 2, Note.VALID),
-        (0.75, 2, Note.VALID),
-        (" 3 ", 6, Note.VALID),
-        ("10.0001", 20, Note.OUTSIDE),
-        (2**70, 20, Note.OUTSIDE),
-        (-1e308, 0, Note.OUTSIDE),
-        (float("inf"), 20, Note.OUTSIDE),
-        ("1e999999", 20, Note.OUTSIDE),
-        ("1e-999999", 0, Note.VALID),
-        ("nan", 10, Note.MISSING),
-        ("", 10, Note.MISSING),
-        (None, 10, Note.MISSING),
-        ("1_0", 10, Note.UNREADABLE),
-        ("١", 10, Note.UNREADABLE),
-        ("ten", 10, Note.UNREADABLE),
-        ("9" * 500, 10, Note.UNREADABLE),
-        (True, 2, Note.VALID),
-        (date(2020, 1, 1), 10, Note.UNREADABLE),
+        ("0.25", 0, Remark.VALID),  # halves go to the even step
+        ("0.75", 2, Remark.VALID),
+        (0.75, 2, Remark.VALID),
+        (" 3 ", 6, Remark.VALID),
+        ("10.0001", 20, Remark.OUTSIDE),
+        (2**70, 20, Remark.OUTSIDE),
+        (-1e308, 0, Remark.OUTSIDE),
+        (float("inf"), 20, Remark.OUTSIDE),
+        ("1e999999", 20, Remark.OUTSIDE),
+        ("1e-999999", 0, Remark.VALID),
+        ("nan", 10, Remark.MISSING),
+        ("", 10, Remark.MISSING),
+        (None, 10, Remark.MISSING),
+        ("1_0", 10, Remark.UNREADABLE),
+        ("١", 10, Remark.UNREADABLE),
+        ("ten", 10, Remark.UNREADABLE),
+        ("9" * 500, 10, Remark.UNREADABLE),
+        (True, 2, Remark.VALID),
+        (date(2020, 1, 1), 10, Remark.UNREADABLE),
     ],
 )
-def test_number_rules(value: object, code: int, note: Note) -> None:
+def test_number_rules(value: object, code: int, note: Remark) -> None:
     bounds = Bounds(lower=Fraction(0), upper=Fraction(10), step=Fraction(1, 2), missing="5")
     assert number_reader(bounds)(value) == (code, note)
 
 
 def test_outside_may_drop() -> None:
     read = number_reader(Bounds(lower=Fraction(0), upper=Fraction(10), outside="drop"))
-    assert read(11) == (DROPPED_NUMBER, Note.OUTSIDE)
-    assert read(None) == (DROPPED_NUMBER, Note.MISSING)
+    assert read(11) == (DROPPED_NUMBER, Remark.OUTSIDE)
+    assert read(None) == (DROPPED_NUMBER, Remark.MISSING)
 
 
 def test_floats_are_the_decimals_they_print_as() -> None:

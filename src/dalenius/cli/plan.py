@@ -90,8 +90,8 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
 
 def _policy(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":
     """The policy that a release would be planned under: a ledger is looked at where there is one, and never made."""
-    from dalenius.curator.binding import policy_in_force
     from dalenius.ledger import Ledger
+    from dalenius.ledger.policy import policy_in_force
     from dalenius.spec.load import load_policy
     from dalenius.spec.policy import PolicyDocument
 

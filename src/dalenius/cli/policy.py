@@ -22,8 +22,8 @@ def show(
 ) -> None:
     """Print the policy in force, since when and by whom, and what the dataset document's own file says otherwise."""
     from dalenius.cli.output import console, emit, existing_ledger
-    from dalenius.curator.binding import differences, recorded
     from dalenius.ledger import Ledger
+    from dalenius.ledger.policy import differences, recorded
     from dalenius.spec import load
     from dalenius.spec.policy import PolicyDocument
 
@@ -66,10 +66,10 @@ def adopt(
     """
     from dalenius.cli.output import console, emit, existing_ledger, tell
     from dalenius.cli.terminal import styled
-    from dalenius.curator.binding import adopt as adopt_policy
-    from dalenius.curator.binding import notices, policy_digest
     from dalenius.errors import ParameterError
     from dalenius.ledger import Ledger
+    from dalenius.ledger.policy import adopt as adopt_policy
+    from dalenius.ledger.policy import notices, policy_digest
     from dalenius.spec import load
 
     document = load.load_dataset(dataset)

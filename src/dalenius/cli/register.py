@@ -75,7 +75,7 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
 
     from dalenius.core.conversions import rho_to_epsilon
     from dalenius.core.rationals import plain
-    from dalenius.curator.binding import recorded
+    from dalenius.ledger.policy import recorded
 
     known = recorded(curator.ledger, curator.domain)
     account = curator.ledger.account(curator.domain.population)
@@ -117,8 +117,8 @@ def print_content(findings: "Confidential | object") -> None:
     from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
     from dalenius.core.sealed import BANNER, Confidential
-    from dalenius.curator.content import ODD, worth_a_look
-    from dalenius.spec.coding import Note
+    from dalenius.spec.coding import Remark
+    from dalenius.spec.content import ODD, worth_a_look
 
     if not isinstance(findings, Confidential):
         return
@@ -129,7 +129,7 @@ def print_content(findings: "Confidential | object") -> None:
     variables = content["variables"]
     out = console(is_error=True)
     out.print(styled((BANNER, "bold yellow")))
-    columns = [str(note) for note in (Note.VALID, Note.MISSING, *ODD)]
+    columns = [str(note) for note in (Remark.VALID, Remark.MISSING, *ODD)]
     grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column(f"{findings.title}: {content['rows']:,} rows")
     for column in columns:

@@ -23,14 +23,14 @@ from dalenius.core.release import Provenance, Release, Status
 from dalenius.core.sealed import Confidential
 from dalenius.core.subject import Subject
 from dalenius.curator import gate, rules
-from dalenius.curator.account import ensure_quota
-from dalenius.curator.binding import bind, check_ledger
 from dalenius.curator.inspection import Inspection
 from dalenius.curator.memo import may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
 from dalenius.errors import AfterCharge
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
+from dalenius.ledger.opening import ensure_quota
+from dalenius.ledger.policy import bind, check_ledger
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.postprocess._possible import within

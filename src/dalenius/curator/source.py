@@ -3,14 +3,14 @@
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.core.sealed import Confidential
-from dalenius.curator.account import declare_unit, open_account
-from dalenius.curator.binding import bind, notices, policy_in_force
-from dalenius.curator.content import check_consent
 from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
+from dalenius.ledger.opening import declare_unit, open_account
+from dalenius.ledger.policy import bind, notices, policy_in_force
 from dalenius.spec.canonical import digest
+from dalenius.spec.content import check_consent
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 

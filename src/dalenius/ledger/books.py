@@ -103,7 +103,7 @@ class Books:
 
     def notes(self, population: str, kind: str) -> list[Entry]:
         """Notes of one kind about a population, in the order of the chain."""
-        rows = self._ask(
+        rows = self.ask(
             schema.ENTRIES + " WHERE population = ? AND kind = ? ORDER BY seq", (population, "note")
         )
         return [entry for row in rows if (entry := Entry.read(row[4])).body.get("kind") == kind]
@@ -115,7 +115,7 @@ class Books:
 
     def is_registered(self, dataset: str) -> bool:
         """Whether any version of a data set is registered."""
-        return bool(self._ask(schema.REGISTRATIONS + " WHERE dataset = ?", (dataset,)))
+        return bool(self.ask(schema.REGISTRATIONS + " WHERE dataset = ?", (dataset,)))
 
     def release(self, entry: str) -> StoredRelease:
         """The stored release of an entry, whatever its status."""

@@ -134,7 +134,7 @@ class Ledger:
         self.registration, self.release, self.releases = books.registration, books.release, books.releases
         self.find, self.is_stored, self.answered_plans = books.find, books.is_stored, books.answered_plans
         self.statement, self.odometer, self.export = books.statement, books.odometer, books.export
-        self.verify = books.verify
+        self.verify, self.notes, self.is_registered = books.verify, books.notes, books.is_registered
         self.register, self.grant, self.quota = declarations.register, declarations.grant, declarations.quota
         self.cap, self.share, self.schedule = declarations.cap, declarations.share, declarations.schedule
         self.approval, self.note = declarations.approval, declarations.note

@@ -33,7 +33,7 @@ ROWS = (("a", 2), ("b", 2), ("a", -1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class MeasurementExample:
     """A step on data sets made of a few raw rows, in the order of the variables.
 
     `size` says that the number of rows is public. `fresh` makes the same step anew where its noise is a function of a
@@ -51,11 +51,11 @@ class Example:
     chances: Callable[[Exact], Sequence[Fraction]] | None = None
 
 
-def on_cells(step: Measurement, **more: Any) -> Example:
+def on_cells(step: Measurement, **more: Any) -> MeasurementExample:
     """Over a variable of two categories and a number."""
-    return Example(step=step, variables=VARIABLES, rows=ROWS, **more)
+    return MeasurementExample(step=step, variables=VARIABLES, rows=ROWS, **more)
 
 
-def on_values(step: Measurement, **more: Any) -> Example:
+def on_values(step: Measurement, **more: Any) -> MeasurementExample:
     """Over one number."""
-    return Example(step=step, variables={"x": VARIABLES["x"]}, rows=((-1,), (0,), (2,)), **more)
+    return MeasurementExample(step=step, variables={"x": VARIABLES["x"]}, rows=((-1,), (0,), (2,)), **more)

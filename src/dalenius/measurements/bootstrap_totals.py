@@ -48,7 +48,7 @@ from dalenius.exact.ideal_rounding import (
     unit_laplace,
     unit_normal,
 )
-from dalenius.measurements._example import TOTALS, Exact, Example, on_cells
+from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 __all__ = ["BootstrapTotals", "Option"]
@@ -183,7 +183,7 @@ class BootstrapTotals:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Totals of two cells, with noise that follows the extremes of the data."""
         step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
 

@@ -29,7 +29,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
-from dalenius.measurements._example import CELLS, LISTS, Example, on_cells
+from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 
 __all__ = ["ClippedTotals"]
 
@@ -101,6 +101,6 @@ class ClippedTotals:
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="totals")
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two cells with bounds of their own."""
         return (on_cells(cls(name="totals", space=CELLS, queries=LISTS, bounds=(1, 2), epsilon=Fraction(2))),)

@@ -35,7 +35,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
-from dalenius.measurements._example import TOTALS, Exact, Example, on_cells
+from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]
@@ -110,7 +110,7 @@ class DataDependentSelection:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="selection")
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """The larger of two totals, with noise that follows the extremes of the data."""
         step = cls(name="largest", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
 

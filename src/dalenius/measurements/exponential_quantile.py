@@ -34,7 +34,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact.quantile_selection import check_rate, probabilities, score_change, score_weights, select
-from dalenius.measurements._example import Exact, Example, on_values
+from dalenius.measurements._example import Exact, MeasurementExample, on_values
 
 __all__ = ["ExponentialQuantile"]
 
@@ -136,10 +136,10 @@ class ExponentialQuantile:
         return int(reach / (rate * float(min(self.q, 1 - self.q)))) + 1
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A median and a quartile."""
 
-        def example(q: Fraction) -> Example:
+        def example(q: Fraction) -> MeasurementExample:
             query, epsilon = ValuesQuery(value="x"), Fraction(2)
             step = cls(
                 name="quantile", query=query, low=-1, high=2, epsilon=epsilon, neighbours=neighbours, q=q

@@ -39,7 +39,7 @@ from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import Pattern, patterns
-from dalenius.measurements._example import CELLS, Example, on_cells
+from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["Fourier", "coefficient_shift"]
@@ -169,7 +169,7 @@ class Fourier:
         )
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Both coefficients of one binary variable."""
         return (
             on_cells(

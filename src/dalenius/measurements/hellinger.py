@@ -33,7 +33,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.perturbation import perturb
-from dalenius.measurements._example import COUNTS, Example, on_cells
+from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.statistics.count import Count
 
 __all__ = ["Hellinger", "hellinger_kernel"]
@@ -130,6 +130,6 @@ class Hellinger:
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Counts of at most four."""
         return (on_cells(cls("counts", COUNTS, Fraction(4), 4)),)

@@ -27,7 +27,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, Unsupported
 from dalenius.exact.perturbation import table_rho
-from dalenius.measurements._example import COUNTS, Example, on_cells
+from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.statistics.count import Count
 
 __all__ = ["KernelTable"]
@@ -100,7 +100,7 @@ class KernelTable:
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.kernel)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A table of three outputs a row."""
         kernel = Kernel("triangle", (-1,), ((1, 2, 1),), 4)
         return (on_cells(cls("counts", COUNTS, kernel, Fraction(1))),)

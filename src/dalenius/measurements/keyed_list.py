@@ -34,7 +34,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged
 from dalenius.exact.keyed import keyed_noise
-from dalenius.measurements._example import COUNTS, VARIABLES, Example, on_cells
+from dalenius.measurements._example import COUNTS, VARIABLES, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
 
@@ -134,7 +134,7 @@ class KeyedList:
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Counts whose noise is made anew from each of many secrets."""
 
         def keyed(number: int) -> "KeyedList":

@@ -30,7 +30,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import score_change, score_weights, select
-from dalenius.measurements._example import CELLS, LISTS, Example, on_cells
+from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 
 __all__ = ["LearnedBounds", "cell_queries"]
 
@@ -119,7 +119,7 @@ class LearnedBounds:
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="bounds")
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two cells."""
         return (
             on_cells(

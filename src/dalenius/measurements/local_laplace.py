@@ -34,7 +34,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
-from dalenius.measurements._example import Exact, Example, on_values
+from dalenius.measurements._example import Exact, MeasurementExample, on_values
 from dalenius.statistics.quantile import Quantile
 
 __all__ = ["LocalLaplace"]
@@ -144,7 +144,7 @@ class LocalLaplace:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="statistic")
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A median with noise that follows the data."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
         step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=Fraction(2))

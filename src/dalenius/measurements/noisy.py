@@ -22,7 +22,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
-from dalenius.measurements._example import COUNTS, Example, on_cells
+from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
@@ -87,7 +87,7 @@ class Noisy:
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Counts with Laplace and with Gaussian noise."""
         return tuple(
             on_cells(cls("counts", Count(COUNTS), mechanism))

@@ -28,7 +28,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
-from dalenius.measurements._example import Example, on_values
+from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
@@ -106,7 +106,7 @@ class NoisyValues:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A median with Laplace noise."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
         return (on_values(cls("median", median, DiscreteLaplace(Fraction(1, 3)))),)

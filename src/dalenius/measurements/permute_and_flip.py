@@ -30,7 +30,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp, shuffle
-from dalenius.measurements._example import COUNTS, Example, on_cells
+from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 
 __all__ = ["PermuteAndFlip"]
 
@@ -103,6 +103,6 @@ class PermuteAndFlip:
         return total
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """The fuller of two cells."""
         return (on_cells(cls("fullest", COUNTS, Fraction(2), neighbours)),)

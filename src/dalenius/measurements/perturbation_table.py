@@ -31,7 +31,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DocumentError
 from dalenius.exact import perturbation
-from dalenius.measurements._example import COUNTS, Example, on_cells
+from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.statistics.count import Count
 
 __all__ = ["PerturbationTable"]
@@ -111,7 +111,7 @@ class PerturbationTable:
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.kernel)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A table of three outputs a row."""
         kernel = Kernel("triangle", (-1,), ((1, 2, 1),), 4)
         return (on_cells(cls("counts", COUNTS, kernel, Fraction(1), Fraction(1), neighbours)),)

@@ -34,7 +34,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate, score_change, score_weights, select
-from dalenius.measurements._example import CELLS, LISTS, Example, on_cells
+from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 
 __all__ = ["QuantileTable"]
 
@@ -125,7 +125,7 @@ class QuantileTable:
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="quantile")
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Medians of two cells."""
         return (
             on_cells(

@@ -33,7 +33,7 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
-from dalenius.measurements._example import Example, on_cells
+from dalenius.measurements._example import MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["RangeQuery", "Clamp"]
@@ -133,7 +133,7 @@ class RangeQuery:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """One count, plain and cut to a public number of records."""
         query = TableQuery(space=CellSpace(()), where=(Filter(variable="g", codes=(0,)),))
         plain = cls(name="range", query=query, epsilon=Fraction(2))

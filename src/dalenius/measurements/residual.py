@@ -38,7 +38,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import exact_cost, patterns
-from dalenius.measurements._example import CELLS, Example, on_cells
+from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 __all__ = ["Residual"]
@@ -141,7 +141,7 @@ class Residual:
         )
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """The total and the differences of one variable."""
         return (on_cells(cls("residuals", CELLS.axes, (), {(): Fraction(1), (0,): Fraction(2)})),)
 

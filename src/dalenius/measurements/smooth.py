@@ -35,7 +35,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
-from dalenius.measurements._example import Example, on_values
+from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.statistics.quantile import Quantile
 
 __all__ = ["Smooth"]
@@ -131,7 +131,7 @@ class Smooth:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="statistic")
 
     @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[Example, ...]:
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A median with Cauchy noise."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
         noise = Cauchy(Fraction(1), Fraction(1, 2))

@@ -18,12 +18,14 @@ from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.core.sealed import Confidential
-from dalenius.curator.account import ensure_quota
-from dalenius.curator.binding import check_ledger
+from dalenius.ledger.opening import ensure_quota
+from dalenius.ledger.policy import check_ledger
 from dalenius.curator.curator import Curator
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered, TooLarge
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
+from dalenius.ledger.opening import ensure_quota
+from dalenius.ledger.policy import check_ledger
 from dalenius.ledger.store import Lost
 from dalenius.server import logs
 from dalenius.server.catalogue import Catalogue

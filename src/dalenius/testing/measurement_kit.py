@@ -27,7 +27,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import NoReply, Outcome
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
-from dalenius.measurements._example import Exact, Example
+from dalenius.measurements._example import Exact, MeasurementExample
 from dalenius.testing.neighbours import DataSet, columns_of, units
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
@@ -69,7 +69,7 @@ def _check_neighbours(measurement: Any, neighbours: Neighbours) -> int:
 class _Trial:
     """One step under one relation, with the answers that were drawn so far."""
 
-    example: Example
+    example: MeasurementExample
     neighbours: Neighbours
     profile: PrivacyProfile
     rng: RecordedRandomness = field(default_factory=lambda: RecordedRandomness("the noise of the kit"))

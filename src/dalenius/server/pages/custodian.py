@@ -11,10 +11,9 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core.budget import MASTER
 from dalenius.core.rationals import plain
 from dalenius.core.release import Status
-from dalenius.curator.binding import policy_digest
-from dalenius.curator.content import ODD, worth_a_look
 from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.account import Purse
+from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, require, services_of
 from dalenius.server.errors import NotFound
@@ -24,7 +23,8 @@ from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.server.services import Services
 from dalenius.server.views import JobView
-from dalenius.spec.coding import Note
+from dalenius.spec.coding import Remark
+from dalenius.spec.content import ODD, worth_a_look
 
 router = APIRouter(prefix="/custodian", route_class=PageRoute, include_in_schema=False)
 
@@ -102,7 +102,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
         name=name,
         is_refused=is_refused,
         rows=content["rows"],
-        notes=[str(note) for note in (Note.VALID, Note.MISSING, *ODD)],
+        notes=[str(note) for note in (Remark.VALID, Remark.MISSING, *ODD)],
         variables=content["variables"],
         odd=worth_a_look(content["variables"]),
         account=None if is_refused else services.custody.account(user, curator.domain.population),

@@ -20,7 +20,7 @@ _FAINTEST = -650.0
 _MOST_POINTS = 400_000
 
 
-class Pair(Protocol):
+class Divergence(Protocol):
     """What an answer shows of the difference between two data sets, in one direction: `here` against `there`."""
 
     def largest(self) -> float:
@@ -37,20 +37,20 @@ class Pair(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Channel:
+class AnswerPart:
     """One independent part of an answer: log-probabilities of its outcomes on either side."""
 
     here: FloatArray
     there: FloatArray
     _orders: dict[float, float] = field(default_factory=dict, repr=False)
 
-    def reversed(self) -> "Channel":
+    def reversed(self) -> "AnswerPart":
         """The other direction."""
         return self._reversed
 
     @cached_property
-    def _reversed(self) -> "Channel":
-        return Channel(self.there, self.here)
+    def _reversed(self) -> "AnswerPart":
+        return AnswerPart(self.there, self.here)
 
     def _possible(self) -> tuple[FloatArray, FloatArray]:
         kept = self.here > -np.inf
@@ -97,7 +97,7 @@ class Channel:
 class Together:
     """Independent parts shown side by side."""
 
-    parts: tuple[Channel, ...]
+    parts: tuple[AnswerPart, ...]
 
     def reversed(self) -> "Together":
         """The other direction."""
@@ -143,7 +143,7 @@ class Together:
 class Adaptive:
     """A first answer, and for each of its outcomes what the second step shows."""
 
-    first: Channel
+    first: AnswerPart
     then: tuple[Together, ...]
 
     def reversed(self) -> "Adaptive":
@@ -178,24 +178,24 @@ def _log_sum(terms: FloatArray) -> float:
     return top if np.isinf(top) else top + float(np.log(np.exp(terms - top).sum()))
 
 
-def certain(shift: int) -> Channel:
+def certain(shift: int) -> AnswerPart:
     """An answer without noise: any shift gives the data away."""
     here = np.array([0.0, -np.inf])
-    return Channel(here, here[::-1] if shift else here)
+    return AnswerPart(here, here[::-1] if shift else here)
 
 
-def shifted(law: IntegerLaw, shift: int) -> Channel:
+def shifted(law: IntegerLaw, shift: int) -> AnswerPart:
     """Noise at an exact answer against the same noise at an answer that is `shift` larger."""
     # Laws are frozen and compared by their parameters.
     return _shifted(cast(Hashable, law), shift)
 
 
 @lru_cache(maxsize=512)
-def _shifted(held: Hashable, shift: int) -> Channel:
+def _shifted(held: Hashable, shift: int) -> AnswerPart:
     law = cast(IntegerLaw, held)
     reach = _reach(law, shift)
     points = np.arange(-reach, reach + 1, dtype=np.int64)
-    return Channel(_log_pmf(law, points), _log_pmf(law, points - shift))
+    return AnswerPart(_log_pmf(law, points), _log_pmf(law, points - shift))
 
 
 def _log_pmf(law: IntegerLaw, points: IntArray) -> FloatArray:

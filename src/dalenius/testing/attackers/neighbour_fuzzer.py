@@ -20,7 +20,7 @@ from dalenius.errors import DaleniusError
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.attackers import grammar
 from dalenius.testing.attackers.grammar import World
-from dalenius.testing.attackers.losses import Pair
+from dalenius.testing.attackers.losses import Divergence
 from dalenius.testing.attackers.steps import pair_of
 
 ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -59,11 +59,11 @@ class Findings:
 
 def ratio_of(plan: TablePlan, pair: Any) -> float:
     """The largest loss over both directions, relative to the promise of the request and to the charge of the account."""
-    both: tuple[Pair, Pair] = (pair, pair.reversed())
+    both: tuple[Divergence, Divergence] = (pair, pair.reversed())
     return max(max(_promised(plan.budget, one), _booked(plan, one)) for one in both)
 
 
-def _promised(budget: Budget, pair: Pair) -> float:
+def _promised(budget: Budget, pair: Divergence) -> float:
     if budget.definition == "pure":
         return pair.largest() / float(_amount(budget.epsilon))
     if budget.definition == "zero_concentrated":
@@ -73,13 +73,13 @@ def _promised(budget: Budget, pair: Pair) -> float:
     return max(shown - 1e-13, 0.0) / delta
 
 
-def _booked(plan: TablePlan, pair: Pair) -> float:
+def _booked(plan: TablePlan, pair: Divergence) -> float:
     cost = plan.reservation
     pure = 0.0 if cost.epsilon is None else pair.largest() / float(cost.epsilon)
     return max(pure, _concentrated(pair, cost.rho, cost.delta))
 
 
-def _concentrated(pair: Pair, rho: Fraction, delta: Fraction) -> float:
+def _concentrated(pair: Divergence, rho: Fraction, delta: Fraction) -> float:
     """Divergences at many orders; beside a delta, what (rho, delta) implies at many epsilons."""
     if not delta:
         return max(pair.renyi(a) / (a * float(rho)) for a in ORDERS)

@@ -33,7 +33,7 @@ from dalenius.measurements.residual import Residual
 from dalenius.measurements.smooth import Smooth
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.testing.attackers.losses import Adaptive, Channel, Together, certain, shifted
+from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
 # None where an answer has no noise.
@@ -51,7 +51,7 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     first = next(steps)
     if isinstance(first, LearnedBounds):
         return _learned(plan, first, here, there)
-    channels: list[Channel] = []
+    channels: list[AnswerPart] = []
     step: Measurement | None = first
     while step is not None:
         channels += channels_of(step, fetched(step, here), fetched(step, there))
@@ -62,11 +62,11 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     return Together(tuple(channels))
 
 
-def channels_of(step: Measurement, here: Exact, there: Exact) -> list[Channel]:
+def channels_of(step: Measurement, here: Exact, there: Exact) -> list[AnswerPart]:
     """The independent parts of one step that differ between two exact answers."""
     for kind, made in _KINDS.items():
         if isinstance(step, kind):
-            channels: list[Channel] = made(step, here, there)
+            channels: list[AnswerPart] = made(step, here, there)
             return channels
     raise InternalError(f"The attacker does not know the step {type(step).__name__}.")
 
@@ -84,8 +84,8 @@ def shift_of(step: Measurement, here: Exact, there: Exact) -> IntArray:
 
 def _with_laws(
     laws: Callable[[Any], Laws],
-) -> Callable[[Any, Exact, Exact], list[Channel]]:
-    def made(step: Any, here: Exact, there: Exact) -> list[Channel]:
+) -> Callable[[Any, Exact, Exact], list[AnswerPart]]:
+    def made(step: Any, here: Exact, there: Exact) -> list[AnswerPart]:
         shifts = shift_of(step, here, there).tolist()
         pairs = [(law, s) for law, s in zip(laws(step), shifts, strict=True) if s]
         return [certain(s) if law is None else shifted(law, s) for law, s in pairs]
@@ -108,7 +108,7 @@ def _clipped_laws(step: ClippedTotals) -> Laws:
     return laws
 
 
-def _residual(step: Residual, here: Exact, there: Exact) -> list[Channel]:
+def _residual(step: Residual, here: Exact, there: Exact) -> list[AnswerPart]:
     """Shifts of independent noise of which the released differences are a function.
 
     The released differences of component A come from N_A dM + noise. They see it only up to what does not vary along some
@@ -166,7 +166,7 @@ def _selected(
     return np.asarray(weight - np.logaddexp.reduce(weight))
 
 
-def _quantile(step: ExponentialQuantile, here: Exact, there: Exact) -> list[Channel]:
+def _quantile(step: ExponentialQuantile, here: Exact, there: Exact) -> list[AnswerPart]:
     sides = [
         _selected(
             e[0].open_below_the_gate(),
@@ -178,10 +178,10 @@ def _quantile(step: ExponentialQuantile, here: Exact, there: Exact) -> list[Chan
         )
         for e in (here, there)
     ]
-    return [Channel(sides[0], sides[1])]
+    return [AnswerPart(sides[0], sides[1])]
 
 
-def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[Channel]:
+def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[AnswerPart]:
     channels = []
     for i, both in enumerate(zip(here, there, strict=True)):
         if i in step.space.structural_indices:
@@ -190,13 +190,13 @@ def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[Channel]:
             _selected(e.open_below_the_gate(), step.low, step.high, step.q, step.cell_epsilon, step._change)
             for e in both
         ]
-        channels.append(Channel(sides[0], sides[1]))
+        channels.append(AnswerPart(sides[0], sides[1]))
     return channels
 
 
-def _smooth(step: Smooth, here: Exact, there: Exact) -> list[Channel]:
+def _smooth(step: Smooth, here: Exact, there: Exact) -> list[AnswerPart]:
     sides = [_smooth_law(step, e[0].open_below_the_gate()) for e in (here, there)]
-    return [Channel(sides[0], sides[1])]
+    return [AnswerPart(sides[0], sides[1])]
 
 
 def _smooth_law(step: Smooth, values: IntArray) -> FloatArray:
@@ -243,10 +243,10 @@ def _learned(plan: Any, first: LearnedBounds, here: Source, there: Source) -> Ad
             side.append(sum(float(law[b]) for law, b in zip(laws, bounds, strict=True)))
         second = plan.second(tuple(max(first.least, b) for b in bounds))
         then.append(Together(tuple(channels_of(second, *exact))))
-    return Adaptive(Channel(np.array(sides[0]), np.array(sides[1])), tuple(then))
+    return Adaptive(AnswerPart(np.array(sides[0]), np.array(sides[1])), tuple(then))
 
 
-_KINDS: dict[type, Callable[[Any, Exact, Exact], list[Channel]]] = {
+_KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     Noisy: _with_laws(_table_laws),
     NoisyValues: _with_laws(lambda step: [step.mechanism]),
     Fourier: _with_laws(lambda step: list(step.noise.values())),

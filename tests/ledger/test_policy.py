@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from dalenius.core.budget import MASTER
-from dalenius.curator.binding import POLICY_NOTE, adopt, policy_digest, recorded
 from dalenius.curator.curator import Curator
 from dalenius.errors import LedgerMismatch, NotAllowed, PolicyDiffers, QuotaExhausted
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.charge import DATA_DEPENDENT
+from dalenius.ledger.policy import POLICY_NOTE, adopt, policy_digest, recorded
 from dalenius.spec.load import load_dataset, load_policy
 
 DATA = {"sex": ["f", "m", "f", "m"], "age": [1, 2, 3, 4]}
@@ -108,7 +108,7 @@ def test_a_ledger_without_such_a_line_opens_as_before_and_the_first_use_records_
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     curator = opened(ledger, STRICT)
     # What an earlier version wrote: a registration and an account, and nothing about the policy.
-    from dalenius.curator.account import declare_unit, open_account
+    from dalenius.ledger.opening import declare_unit, open_account
 
     declare_unit(ledger, curator.domain, "old")
     ledger.register(

@@ -16,10 +16,10 @@ from typing import Any
 
 from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
-from dalenius.curator.account import declare_limits
 from dalenius.errors import LedgerMismatch, PolicyDiffers, UnknownName
 from dalenius.ledger import Ledger
 from dalenius.ledger.entry import Entry
+from dalenius.ledger.opening import declare_limits
 from dalenius.spec.canonical import digest
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
@@ -94,7 +94,7 @@ def adopt(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, note:
     before = PolicyDocument() if known is None else known.policy
     changed = {name for name in LIMITS if getattr(before, name) != getattr(policy, name)}
     if changed and domain.population in ledger.populations():
-        declare_limits(ledger, domain.population, policy, by, changed)
+        declare_limits(ledger.declarations, domain.population, policy, by, changed)
     _record(ledger, domain, policy, by, "adopted", note)
     return differences(before, policy, tuple(PolicyDocument.model_fields))
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.errors import Undeclared
-from dalenius.spec.coding import Note
+from dalenius.spec.coding import Remark
 
-ODD = (Note.UNSEEN, Note.OUTSIDE, Note.UNREADABLE)
+ODD = (Remark.UNSEEN, Remark.OUTSIDE, Remark.UNREADABLE)
 _WORTH_A_LOOK, _DOUBTFUL = 0.01, 0.5
 
 
@@ -24,7 +24,7 @@ def odd_shares(variables: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
     shares = {}
     for name, notes in variables.items():
         odd = sum(notes[str(note)] for note in ODD)
-        present = odd + notes[str(Note.VALID)]
+        present = odd + notes[str(Remark.VALID)]
         shares[name] = odd / present if present else 0.0
     return shares
 
