@@ -92,10 +92,10 @@ def readers(tree: ast.AST, place: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 
 def may_read(path: Path, place: tuple[str, ...]) -> bool:
-    """Sealed contents are read by the run of a measurement, by the custodian's door, and by audits and kits."""
+    """Sealed contents are read by the run of a measurement and its examples, by the custodian's door, audits and kits."""
     room = path.relative_to(ROOT).parts[0]
     if room == "measurements":
-        return len(place) >= 2 and place[1] == "run"
+        return len(place) >= 2 and place[1] in ("run", "examples")
     return room in ("audit", "testing") or path.relative_to(ROOT).as_posix() in (
         "core/sealed.py",
         "curator/inspection.py",

@@ -11,6 +11,7 @@ from tests.server.api.conftest import Site, assert_no_canary, document, error_co
 
 from dalenius.server import logs
 from dalenius.server.errors import TooManyRequests, body_of
+from dalenius.server.reading import Reading
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import StateStore
 
@@ -62,7 +63,7 @@ def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(
     def fault(*_: object) -> None:
         raise RuntimeError("the value CANARY-7f3a91 of row 17")
 
-    monkeypatch.setattr(site.services.reading, "datasets", fault)
+    monkeypatch.setattr(Reading, "datasets", fault)
     with caplog.at_level(logging.INFO, logger="dalenius.server"):
         answer = site.call("ana", "GET", "/api/v1/datasets")
     assert answer.status_code == 500 and error_code(answer) == "internal"
@@ -111,7 +112,7 @@ def test_rate_limiter_refills() -> None:
 def test_limits_reach_callers(make_site: Callable[..., Site]) -> None:
     site = make_site()
     limits = site.services.config.limits.model_copy(update={"anonymous_per_minute": 4, "waiting_per_user": 1})
-    site.services.config = site.services.config.model_copy(update={"limits": limits})
+    object.__setattr__(site.services.config, "limits", limits)
     codes = [site.call("", "GET", "/api/v1/datasets").status_code for _ in range(8)]
     assert codes[0] == 200 and codes[-1] == 429
     assert site.call("ana", "GET", "/api/v1/datasets").status_code == 200
