@@ -12,7 +12,7 @@ from dalenius.statistics.quantile import Quantile
 
 ROWS = (0, 1, 3)
 SIZE = 3
-UNIVERSE = audit.Universe(ROWS, SIZE)
+UNIVERSE = audit.TinyUniverse(ROWS, SIZE)
 WINDOW = range(-80, 90)
 REPLACE = Neighbours(relation=Relation.REPLACE)
 MEDIAN = Quantile(query=ValuesQuery(value="x"), low=0, high=3)

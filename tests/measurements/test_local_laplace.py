@@ -69,20 +69,20 @@ def law_of(measurement):
 )
 def test_the_definition_holds_at_every_data_set(statistic, relation):
     measurement = step(statistic, relation)
-    universe = audit.Universe(ROWS, 3, relation)
+    universe = audit.TinyUniverse(ROWS, 3, relation)
     losses = [audit.individual(law_of(measurement), universe, d) for d in brute.multisets(ROWS, 3)]
     assert max(losses) == pytest.approx(1, abs=1e-9)
 
 
 def test_it_is_no_differential_privacy_and_no_protection_of_groups():
-    law, universe = law_of(step()), audit.Universe(ROWS, 3)
+    law, universe = law_of(step()), audit.TinyUniverse(ROWS, 3)
     assert audit.pure(law, universe) > 10
     groups = max(audit.individual_group(law, universe, d, 2) for d in brute.multisets(ROWS, 3))
     assert groups > 2 + 1e-6
 
 
 def test_groups_are_protected_when_asked_for():
-    law, universe = law_of(step(group=2)), audit.Universe(ROWS, 3)
+    law, universe = law_of(step(group=2)), audit.TinyUniverse(ROWS, 3)
     worst = max(audit.individual_group(law, universe, d, 2) for d in brute.multisets(ROWS, 3))
     assert worst == pytest.approx(1, abs=1e-9)
     for data in brute.multisets(ROWS, 3):
@@ -93,7 +93,7 @@ def test_groups_are_protected_when_asked_for():
 
 def test_the_intruder_who_knows_the_algorithm_is_not_bounded():
     """At (0, 0, 4) the scale is 4, at (0, 0, 0) it is the floor: the true loss has no bound, the true delta is large."""
-    law, universe = law_of(step()), audit.Universe((0, 4), 3)
+    law, universe = law_of(step()), audit.TinyUniverse((0, 4), 3)
     assert audit.individual(law, universe, (0, 0, 4)) <= 1 + 1e-9
     assert audit.against_the_informed(law, universe, (0, 0, 4)) > 10
     assert audit.delta_against_the_informed(law, universe, (0, 0, 4), 1.0) > 0.25

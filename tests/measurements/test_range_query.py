@@ -40,7 +40,7 @@ def clamped_law(epsilon: float, low_of, high_of):
 def test_the_clamp_to_the_data_is_legal_and_worthless():
     """It satisfies the definition at every data set; the true loss against an informed intruder is infinite."""
     law = clamped_law(1.0, lambda d: sum(d) - 1, lambda d: sum(d) + 1)
-    universe = audit.Universe((0, 1), 4)
+    universe = audit.TinyUniverse((0, 1), 4)
     for ones in range(5):
         data = (0,) * (4 - ones) + (1,) * ones
         assert audit.individual(law, universe, data) <= 1 + 1e-9
@@ -51,7 +51,7 @@ def test_the_clamp_to_the_data_is_legal_and_worthless():
 
 def test_the_fair_clamp_is_private():
     law = clamped_law(1.0, lambda d: 0, len)
-    assert audit.pure(law, audit.Universe((0, 1), 4)) <= 1 + 1e-9
+    assert audit.pure(law, audit.TinyUniverse((0, 1), 4)) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def large_loss(left: LogLaw, right: LogLaw, epsilon: float) -> float:
 
 
 @dataclass(frozen=True)
-class Universe:
+class TinyUniverse:
     """All rows that can occur, data sets of one size (and of its neighbours), and the relation."""
 
     rows: tuple[Any, ...]
@@ -69,33 +69,33 @@ class Universe:
         return (d for d in neighbours_of(data, self.rows, self.relation) if d != data)
 
 
-def pure(law: Law, universe: Universe) -> float:
+def pure(law: Law, universe: TinyUniverse) -> float:
     """Differential privacy: every pair of neighbours, each with the noise fitted to itself."""
     return max((loss(law(a, a), law(b, b)) for a, b in universe.pairs()), default=0.0)
 
 
-def approximate(law: Law, universe: Universe, epsilon: float) -> float:
+def approximate(law: Law, universe: TinyUniverse, epsilon: float) -> float:
     """delta of (epsilon, delta)-differential privacy."""
     return max((hockey_stick(law(a, a), law(b, b), epsilon) for a, b in universe.pairs()), default=0.0)
 
 
-def probabilistic(law: Law, universe: Universe, epsilon: float) -> float:
+def probabilistic(law: Law, universe: TinyUniverse, epsilon: float) -> float:
     """delta of (epsilon, delta)-probabilistic differential privacy."""
     return max((large_loss(law(a, a), law(b, b), epsilon) for a, b in universe.pairs()), default=0.0)
 
 
-def finite(law: Law, universe: Universe, rows: Sequence[Any]) -> float:
+def finite(law: Law, universe: TinyUniverse, rows: Sequence[Any]) -> float:
     """Differential privacy over a declared finite list of rows: between bootstrap and the whole universe."""
     return max((loss(law(a, a), law(b, b)) for a, b in universe.pairs(rows)), default=0.0)
 
 
-def individual(law: Law, universe: Universe, data: Data) -> float:
+def individual(law: Law, universe: TinyUniverse, data: Data) -> float:
     """Individual differential privacy at the data: noise fitted to `data` on both sides."""
     here = law(data, data)
     return max((loss(here, law(other, data)) for other in universe.around(data)), default=0.0)
 
 
-def individual_group(law: Law, universe: Universe, data: Data, size: int) -> float:
+def individual_group(law: Law, universe: TinyUniverse, data: Data, size: int) -> float:
     """Group individual differential privacy: up to `size` records of the data are changed."""
     reached, layer = {data}, {data}
     for _ in range(size):
@@ -105,7 +105,7 @@ def individual_group(law: Law, universe: Universe, data: Data, size: int) -> flo
     return max((loss(here, law(other, data)) for other in reached), default=0.0)
 
 
-def bootstrap(law: Law, universe: Universe, data: Data, further: Sequence[Any] = ()) -> float:
+def bootstrap(law: Law, universe: TinyUniverse, data: Data, further: Sequence[Any] = ()) -> float:
     """Bootstrap differential privacy for the data: neighbours made of its rows (and of declared further ones)."""
     rows = {*data, *further}
     return max((loss(law(a, data), law(b, data)) for a, b in universe.pairs(sorted(rows))), default=0.0)
@@ -118,13 +118,13 @@ def conditional(law: Law, data: Data) -> float:
     return max((loss(here, law(other, data)) for other in shorter), default=0.0)
 
 
-def against_the_informed(law: Law, universe: Universe, data: Data) -> float:
+def against_the_informed(law: Law, universe: TinyUniverse, data: Data) -> float:
     """The true loss at the data against an intruder who knows the algorithm and refits it to each alternative."""
     here = law(data, data)
     return max((loss(here, law(other, other)) for other in universe.around(data)), default=0.0)
 
 
-def delta_against_the_informed(law: Law, universe: Universe, data: Data, epsilon: float) -> float:
+def delta_against_the_informed(law: Law, universe: TinyUniverse, data: Data, epsilon: float) -> float:
     """The same as a delta at epsilon, for laws whose loss is not bounded."""
     here = law(data, data)
     return max((hockey_stick(here, law(d, d), epsilon) for d in universe.around(data)), default=0.0)
