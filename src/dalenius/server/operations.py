@@ -18,8 +18,6 @@ from dalenius.core.budget import MASTER
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.core.sealed import Confidential
-from dalenius.ledger.opening import ensure_quota
-from dalenius.ledger.policy import check_ledger
 from dalenius.curator.curator import Curator
 from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered, TooLarge
 from dalenius.ledger import Charge, Ledger
