@@ -19,9 +19,8 @@ from dalenius.core.budget import Cost
 from dalenius.core.contracts import Source
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
-from dalenius.core.release import Provenance, Release, Status
+from dalenius.core.release import Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
-from dalenius.core.subject import Subject
 from dalenius.curator import gate, rules
 from dalenius.curator.inspection import Inspection
 from dalenius.curator.memo import may_differ, memo_key, plan_digest, published_before

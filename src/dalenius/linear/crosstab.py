@@ -15,8 +15,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
-from dalenius.core.release import Release, Table
-from dalenius.core.subject import Subject
+from dalenius.core.release import Release, Subject, Table
 from dalenius.errors import RequestError
 from dalenius.linear.cells import Cell, half_widths, reliability, share_of
 from dalenius.linear.tabulation import ADDITIVE

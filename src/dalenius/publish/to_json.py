@@ -13,8 +13,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import FloatArray, law_from_dict
-from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Table, labels_of
-from dalenius.core.subject import Subject
+from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
 from dalenius.linear.tabulation import tidy, tidy_list
 from dalenius.publish._format import Format

@@ -13,8 +13,7 @@ import numpy as np
 from dalenius.core import registry
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import level
-from dalenius.core.release import Release, Table
-from dalenius.core.subject import Subject
+from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import Words, counts_records

@@ -3,7 +3,7 @@
 from dalenius.core.domain import Domain
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
-from dalenius.core.subject import Condition, Subject
+from dalenius.core.release import Condition, Subject
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
