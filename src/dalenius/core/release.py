@@ -106,17 +106,6 @@ def _derived(described: Mapping[str, Any]) -> Condition:
     return Condition(variable=str(described["variable"]), kept=kept, low=low, high=high)
 
 
-def _condition(document: Mapping[str, Any]) -> Condition:
-    return Condition(**{**document, "kept": tuple(document.get("kept", ()))})
-
-
-def _derived(described: Mapping[str, Any]) -> Condition:
-    ends: Sequence[object] = (described.get("low"), described.get("high"))
-    low, high = ("" if end is None else f"{end} steps" for end in ends)
-    kept = tuple(str(label) for label in described.get("categories", ()))
-    return Condition(variable=str(described["variable"]), kept=kept, low=low, high=high)
-
-
 class Status(StrEnum):
     """Life of a release; each change is a ledger line, and none gives budget back."""
 
