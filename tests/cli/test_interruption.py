@@ -33,8 +33,8 @@ WAIT = "def wait():\n    print('here', flush=True)\n    time.sleep(60)\n"
 PLACES = {
     "before the charge": (
         "import dalenius.curator.curator as c\n"
-        "old = c.Planner.plan\n"
-        "c.Planner.plan = lambda *a: (old(*a), wait())[0]\n",
+        "old = c.Planner.plan_stored\n"
+        "c.Planner.plan_stored = lambda *a: (old(*a), wait())[0]\n",
         "Nothing was charged.",
         0,
     ),

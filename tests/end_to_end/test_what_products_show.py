@@ -180,7 +180,8 @@ def test_every_product_says_title_measure_unit_filter_and_labels(
         assert all(part in said for part in parts), said[:400]
     assert "crowns" in run("show", folder / "releases" / "earnings") and "crowns" in to_html(release)
     row = next(csv.DictReader(io.StringIO(to_csv(release))))
-    assert (row["measure"], row["unit"], row["filter"]) == (parts[1], "crowns", parts[3])
+    assert (row["measure"], row["unit"]) == (parts[1], "crowns")
+    assert row["filter"].startswith(parts[3])
     german = texts(page(site, f"/r/{release.provenance.ledger_entry}", "de"))
     assert "Median von Jahreseinkommen" in german and "Erwerbsstatus" in german
 
@@ -255,7 +256,7 @@ def test_a_chart_says_what_it_leaves_out(folder: Path, releases: dict[str, Relea
     entry = release.provenance.ledger_entry
     assert "60 of 100 numbers are drawn; the rest is left out." in page(site, f"/r/{entry}")
     assert "60 von 100 Zahlen sind gezeichnet" in page(site, f"/r/{entry}", "de")
-    assert "left out" not in texts(page(site, f"/r/{releases['jobs'].provenance.ledger_entry}"))
+    assert "the rest is left out" not in texts(page(site, f"/r/{releases['jobs'].provenance.ledger_entry}"))
 
 
 # -- whole numbers that add up ---------------------------------------------------------------------------------------
