@@ -1,31 +1,58 @@
 """Protected tables and estimates from confidential microdata: exact, accounted for, and ready for inference."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalenius.version import VERSION
 
-if TYPE_CHECKING:
-    from dalenius.curator.curator import Curator
-    from dalenius.publish import load, save
-
 __version__ = VERSION
 
-# In the order in which data flow; imported on first use, so that `import dalenius` and --help stay fast.
-_HOMES = {
-    "Curator": "dalenius.curator.curator",
-    "Ledger": "dalenius.ledger",
-    "Release": "dalenius.core.release",
-    "Estimate": "dalenius.core.estimate",
-    "save": "dalenius.publish",
-    "load": "dalenius.publish",
-}
+# In the order in which data flow.
+__all__ = [
+    "table",
+    "Request",
+    "Curator",
+    "Ledger",
+    "Release",
+    "Estimate",
+    "save",
+    "load",
+    "inference",
+    "errors",
+    "__version__",
+]
 
-__all__ = ["Curator", "Ledger", "Release", "Estimate", "save", "load", "__version__"]
+if TYPE_CHECKING:
+    from dalenius import errors, inference
+    from dalenius.core.estimate import Estimate
+    from dalenius.core.release import Release
+    from dalenius.curator.curator import Curator
+    from dalenius.ledger import Ledger
+    from dalenius.publish import load, save
+    from dalenius.spec.request import RequestDocument as Request
+    from dalenius.spec.table import table
+else:
+    # Imported on first use, so that `import dalenius` and --help stay fast.
+    _HOMES = {
+        "table": "dalenius.spec.table",
+        "Request": "dalenius.spec.request:RequestDocument",
+        "Curator": "dalenius.curator.curator",
+        "Ledger": "dalenius.ledger",
+        "Release": "dalenius.core.release",
+        "Estimate": "dalenius.core.estimate",
+        "save": "dalenius.publish",
+        "load": "dalenius.publish",
+        "inference": "",
+        "errors": "",
+    }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dalenius' has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'dalenius' has no attribute {name!r}")
+        home, _, inner = _HOMES[name].partition(":")
+        return getattr(import_module(home), inner or name) if home else import_module(f"dalenius.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

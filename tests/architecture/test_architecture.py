@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,36 @@ def in_folder(path: Path, *folders: str) -> bool:
 
 
 def test_public_names_are_pinned() -> None:
-    assert dalenius.__all__ == ["Curator", "Ledger", "Release", "Estimate", "save", "load", "__version__"]
+    flow = [
+        "table",
+        "Request",
+        "Curator",
+        "Ledger",
+        "Release",
+        "Estimate",
+        "save",
+        "load",
+        "inference",
+        "errors",
+    ]
+    assert dalenius.__all__ == [*flow, "__version__"]
+    assert dir(dalenius) == sorted(dalenius.__all__)
     for name in dalenius.__all__:
         assert getattr(dalenius, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'tables'"):
+        _ = dalenius.tables
+
+
+def test_importing_the_library_imports_nothing_else() -> None:
+    code = "import sys, dalenius; print(sorted(m for m in sys.modules if m.startswith(('dalenius.', 'numpy', 'pydantic'))))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['dalenius.version']"
+
+
+def test_the_examples_are_type_checked_as_strictly_as_the_library() -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert settings["strict"] is True
+    assert "examples" in settings["files"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -81,9 +81,7 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
     out.print(str(content["universe"]))
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
-    cost = planned.reservation
-    pure = f", epsilon {float(cost.epsilon):g}" if cost.epsilon is not None else ""
-    out.print(f"Cost: rho {float(cost.rho):.6g}, delta {float(cost.delta):.3g}{pure} ({cost.relation})")
+    out.print(f"Cost: {planned.cost}")
     for warning in planned.warnings:
         out.print(styled(("Note:", "yellow"), f" {warning}"))
 

@@ -49,6 +49,13 @@ class Cost:
             relation=self.relation, rho=self.rho + other.rho, delta=self.delta + other.delta, epsilon=pure
         )
 
+    def __str__(self) -> str:
+        pure = "" if self.epsilon is None else f", epsilon {float(self.epsilon):g}"
+        return f"rho {float(self.rho):.6g}, delta {float(self.delta):.3g}{pure} ({self.relation})"
+
+    def __repr__(self) -> str:
+        return f"<Cost: {self}>"
+
     def fits(self, limit: "Cost") -> bool:
         """Whether each amount is within the limit's (the pure sum only where both have one)."""
         return self.relation is limit.relation and self.rho <= limit.rho and self.delta <= limit.delta

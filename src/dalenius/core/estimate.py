@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from math import inf, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from dalenius.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Kind(StrEnum):
@@ -17,31 +22,34 @@ class Kind(StrEnum):
     NOISE_AND_SAMPLING = "model parameter (privacy noise and sampling)"
 
 
-def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> tuple[Any, Any]:
-    """An empty figure and its axes; matplotlib is imported here and nowhere else in the core."""
-    import matplotlib
-
+def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> Any:
+    """The empty axes of a new figure; matplotlib is imported here and nowhere else in the core."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtra("plot", "matplotlib") from None
     if path is not None:
         matplotlib.use("Agg", force=False)
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=(width, height), layout="constrained")
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def finish(drawn: Any, path: object = None) -> Any:
-    """Write a figure to `path`, or return it for a notebook."""
+def finish(axes: Any, path: object = None) -> "Axes":
+    """The axes as they were drawn, as pandas returns them; with a `path` their figure is written there and closed."""
     from matplotlib.text import Text
 
+    drawn = axes.figure
     for text in drawn.findobj(Text):
         # A dollar sign in a label is a dollar sign: "$50 to $100" is no formula.
         text.set_parse_math(False)
-    if path is None:
-        return drawn
-    drawn.savefig(path)
-    from matplotlib import pyplot
+    if path is not None:
+        drawn.savefig(path)
+        from matplotlib import pyplot
 
-    pyplot.close(drawn)
-    return path
+        pyplot.close(drawn)
+    done: Axes = axes
+    return done
 
 
 def short(value: float) -> str:
@@ -146,16 +154,33 @@ class Estimate:
             "details": dict(self.details),
         }
 
-    def plot(self, path: object = None) -> Any:
+    def __repr__(self) -> str:
+        from dalenius.linear.notebook import two_lines
+
+        ends = "" if self.interval is None else f", interval {self.interval}"
+        return two_lines(f"Estimate: {self.name}", f"{short(self.value)} ± {short(self.std_error)}{ends}")
+
+    def _repr_html_(self) -> str:
+        from dalenius.linear.notebook import grid
+
+        heads, line = ["Estimate", "Standard error"], [short(self.value), short(self.std_error)]
+        notes = list(self.assumptions)
+        if self.interval is not None:
+            heads.append(f"{level(self.interval.confidence)} interval")
+            line.append(f"{short(self.interval.lower)} – {short(self.interval.upper)}")
+            notes.insert(0, f"Interval of the {self.interval.kind}.")
+        return grid(self.name, heads, [line], labels=0, notes=notes)
+
+    def plot(self, path: object = None) -> "Axes":
         """The estimate with its interval on one line."""
-        drawn, axes = figure(path, height=1.6)
+        axes = figure(path, height=1.6)
         if self.interval is not None:
             ends = [e if isfinite(e) else self.value for e in (self.interval.lower, self.interval.upper)]
             axes.hlines(0, *ends, linewidth=2)
         axes.plot([self.value], [0], "o")
         axes.set_yticks([])
         axes.set_xlabel(self.name)
-        return finish(drawn, path)
+        return finish(axes, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +234,22 @@ class TestResult:
             "details": {k: v for k, v in self.details.items() if k != "simulated"},
         }
 
-    def plot(self, path: object = None) -> Any:
+    def __repr__(self) -> str:
+        from dalenius.linear.notebook import two_lines
+
+        return two_lines(f"Test: {self.name}", f"statistic {short(self.statistic)}, p-value {self.p_text}")
+
+    def _repr_html_(self) -> str:
+        from dalenius.linear.notebook import grid
+
+        freedom = "–" if self.degrees_of_freedom is None else str(self.degrees_of_freedom)
+        line = [short(self.statistic), freedom, self.p_text]
+        notes = [f"By {self.method}.", *self.assumptions]
+        return grid(self.name, ["Statistic", "Degrees of freedom", "p-value"], [line], labels=0, notes=notes)
+
+    def plot(self, path: object = None) -> "Axes":
         """The statistic against its simulated null distribution, where there is one."""
-        drawn, axes = figure(path)
+        axes = figure(path)
         simulated = self.details.get("simulated")
         if simulated is not None and len(simulated):
             axes.hist(simulated, bins=40, color="0.75", label="simulated under the null model")
@@ -219,4 +257,4 @@ class TestResult:
         axes.set_xlabel("test statistic")
         axes.set_title(self.name, fontsize="medium")
         axes.legend(frameon=False, fontsize="small")
-        return finish(drawn, path)
+        return finish(axes, path)

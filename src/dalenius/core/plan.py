@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 from dalenius.core.budget import MASTER, Budget, Cost
@@ -9,9 +10,17 @@ from dalenius.core.contracts import Measurement
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Law
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.release import Block, Outcome, Table
+from dalenius.core.release import Block, Outcome, Subject, Table
 
 Assemble = Callable[[tuple[Block, ...]], tuple[Table, ...]]
+
+
+def margin_of_error(preview: Mapping[str, Any]) -> float:
+    """The 95 % margin of error of a preview; from its standard error where the law is not one of whole numbers."""
+    if preview.get("half_width_95") is not None:
+        return float(preview["half_width_95"])
+    error = preview.get("std_error", preview.get("largest_std_error"))
+    return float("nan") if error is None else NormalDist().inv_cdf(0.975) * float(error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +29,8 @@ class TablePlan:
 
     The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
     definition. `limits` are what the values of the first table can be, by the declared
-    bounds. `preview` holds what is known before any data are read: cells, expected error, strategy.
+    bounds. `preview` holds what is known before any data are read: cells, expected error, strategy. `subject` are the
+    words of what was asked, where somebody will read the plan.
     """
 
     measurements: tuple[Measurement, ...]
@@ -36,11 +46,33 @@ class TablePlan:
     preview: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     limits: tuple[float, float] | None = None
+    subject: Subject | None = None
 
     @property
     def definition(self) -> str:
         """Name of the definition under which the plan was priced."""
         return self.budget.definition
+
+    @property
+    def cost(self) -> Cost:
+        """What the ledger would be charged."""
+        return self.reservation
+
+    @property
+    def error(self) -> float:
+        """The 95 % margin of error that a cell is expected to have, of several margins the largest; NaN where it depends on the data."""
+        margins = self.preview.get("margins")
+        return max(map(margin_of_error, margins)) if margins else margin_of_error(self.preview)
+
+    def __repr__(self) -> str:
+        from dalenius.publish import _notebook
+
+        return _notebook.plan_lines(self)
+
+    def _repr_html_(self) -> str:
+        from dalenius.publish import _notebook
+
+        return _notebook.plan_html(self)
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """The measurements in order, whatever the answers."""

@@ -8,13 +8,18 @@ rounding, reconciling) make new tables and are recorded; the blocks stay.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
-from dalenius.errors import MissingExtra, NotPublic, RequestError, UnknownName
+from dalenius.errors import NotPublic, RequestError, UnknownName
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.axes import Axes
 
 FORMAT = "dalenius-release/1"
 
@@ -165,6 +170,50 @@ class Table:
         """Standard error of each cell from the noise alone; NaN where it is withheld."""
         return np.sqrt(self.variance)
 
+    def to_frame(self) -> "pd.DataFrame":
+        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its release's to give."""
+        from dalenius.linear import notebook, tabulation
+
+        return notebook.pandas_frame(tabulation.plain_columns(self))
+
+    def to_polars(self) -> "pl.DataFrame":
+        """The same as a polars data frame."""
+        from dalenius.linear import notebook, tabulation
+
+        return notebook.polars_frame(tabulation.plain_columns(self))
+
+    def plot(self, path: object = None) -> "Axes":
+        """Every cell with two standard errors of its noise."""
+        from dalenius.linear import notebook
+
+        labels, half = [" | ".join(label) or "total" for label in self.space.labels()], 2 * self.std_error
+        caption = f"{self.measure}, two standard errors of the noise"
+        return notebook.draw_cells(
+            labels,
+            self.values,
+            self.values - half,
+            self.values + half,
+            title=self.name,
+            caption=caption,
+            path=path,
+        )
+
+    def __repr__(self) -> str:
+        from dalenius.linear.notebook import two_lines
+        from dalenius.linear.tabulation import errors_in_words
+
+        names = " x ".join(axis.name for axis in self.space.axes) or "total"
+        cells = "1 cell" if self.space.size == 1 else f"{self.space.size:,} cells"
+        return two_lines(f"Table of {cells}: {names}", f"{self.measure}, {errors_in_words(self)}")
+
+    def _repr_html_(self) -> str:
+        from dalenius.linear import notebook, tabulation
+
+        columns = tabulation.plain_columns(self)
+        lines = list(zip(*(map(tabulation.in_words, column) for column in columns.values()), strict=True))
+        title = f"{self.measure.capitalize()}: {' x '.join(axis.name for axis in self.space.axes) or 'total'}"
+        return notebook.grid(title, list(columns), lines, labels=len(self.space.axes))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
@@ -256,22 +305,38 @@ class Release:
 
         return tabulation.margin(self, *names)
 
-    def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> Any:
-        """A pandas data frame, one row per cell (needs the extra `formats`)."""
-        from dalenius.linear import tabulation
+    def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> "pd.DataFrame":
+        """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra `formats`)."""
+        from dalenius.linear import notebook, tabulation
 
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("formats", "pandas") from None
-        shown = table or self.table
-        columns = list(tabulation.header(shown.space))
-        return pd.DataFrame(list(tabulation.rows(self, shown, confidence)), columns=columns)
+        return notebook.pandas_frame(tabulation.columns(self, table or self.table, confidence))
+
+    def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":
+        """The same as a polars data frame."""
+        from dalenius.linear import notebook, tabulation
+
+        return notebook.polars_frame(tabulation.columns(self, table or self.table, confidence))
+
+    def plot(self, path: object = None, *, table: Table | None = None, confidence: float = 0.95) -> "Axes":
+        """Every cell with its margin of error (needs the extra `plot`); of many cells the largest."""
+        from dalenius.publish import _notebook
+
+        return _notebook.draw_release(self, table or self.table, path, confidence)
 
     def __str__(self) -> str:
         shapes = ", ".join(" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables[:4])
         more = ", …" if len(self.tables) > 4 else ""
         return f"Release of {shapes}{more} from {self.provenance.dataset}: {self.provenance.guarantee}"
+
+    def __repr__(self) -> str:
+        from dalenius.publish import _notebook
+
+        return _notebook.release_lines(self)
+
+    def _repr_html_(self) -> str:
+        from dalenius.publish import _notebook
+
+        return _notebook.release_html(self)
 
 
 def total_axis() -> CellSpace:

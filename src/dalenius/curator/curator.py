@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 from dalenius import version
 from dalenius.core.budget import Cost
@@ -26,12 +26,13 @@ from dalenius.curator.inspection import Inspection
 from dalenius.curator.memo import may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
-from dalenius.errors import AfterCharge
+from dalenius.errors import AfterCharge, ParameterError
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.opening import ensure_quota
 from dalenius.ledger.policy import bind, check_ledger
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
+from dalenius.linear.notebook import two_lines
 from dalenius.postprocess._possible import within
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec import load
@@ -42,6 +43,8 @@ from dalenius.spec.request import RequestDocument
 from dalenius.spec.subject import subject_of
 
 RequestLike = str | Path | Mapping[str, Any] | RequestDocument
+DatasetLike = str | Path | Mapping[str, Any] | DatasetDocument
+PolicyLike = str | Path | Mapping[str, Any] | PolicyDocument
 Stage = Callable[[str], None]
 
 
@@ -69,24 +72,61 @@ class Curator:
         self._owns_ledger = owns_ledger
         self._rng = rng or SystemRandomness()
 
+    @overload
     @classmethod
     def open(
         cls,
-        dataset: str | Path | Mapping[str, Any] | DatasetDocument,
+        dataset: DatasetLike,
+        declaration: None = None,
         *,
         ledger: str | Path | Ledger | None = None,
         anchor: str | Path | None = None,
-        policy: str | Path | Mapping[str, Any] | PolicyDocument | None = None,
+        policy: PolicyLike | None = None,
+        data: object = None,
+        rng: RandomSource | None = None,
+    ) -> "Curator": ...
+
+    @overload
+    @classmethod
+    def open(
+        cls,
+        dataset: object,
+        declaration: DatasetLike,
+        *,
+        ledger: str | Path | Ledger | None = None,
+        anchor: str | Path | None = None,
+        policy: PolicyLike | None = None,
+        rng: RandomSource | None = None,
+    ) -> "Curator": ...
+
+    @classmethod
+    def open(
+        cls,
+        dataset: Any,
+        declaration: DatasetLike | None = None,
+        *,
+        ledger: str | Path | Ledger | None = None,
+        anchor: str | Path | None = None,
+        policy: PolicyLike | None = None,
         data: object = None,
         rng: RandomSource | None = None,
     ) -> "Curator":
-        """Open a declared data set with its ledger.
+        """Open a declared data set with its ledger: `open("dataset.toml")`, or `open(frame, "dataset.toml")`.
 
-        `data` gives the rows in-process (a data frame, an Arrow table, a mapping of columns) instead of the
-        document's source. Ledger and policy are those that the document names; without a name the ledger is
+        With a `declaration` the first argument holds the rows (a pandas, polars or Arrow table, a mapping of columns), which
+        are read instead of the document's source, as `data` also does. Ledger and policy are those that the document names; without a name the ledger is
         `dalenius.sqlite` beside the document, and its anchor lies beside it unless `anchor` says where. Where the
         ledger recorded a policy for the data set, that one is in force, and other rules are refused.
         """
+        if declaration is None and not isinstance(dataset, str | Path | Mapping | DatasetDocument):
+            raise ParameterError(
+                "Rows need a declaration of what they may hold: Curator.open(frame, declaration); received"
+                f" {type(dataset).__name__} alone."
+            )
+        if declaration is not None and data is not None:
+            raise ParameterError("The rows were given twice: before the declaration, and as `data`.")
+        if declaration is not None:
+            dataset, data = declaration, dataset
         document = load.load_dataset(dataset)
         named = document.policy_location if policy is None else policy
         limits = None if named is None else load.load_policy(named)
@@ -99,6 +139,14 @@ class Curator:
         except BaseException:
             book.close()
             raise
+
+    def __repr__(self) -> str:
+        names = list(self.domain.variables)
+        more = f", … ({len(names)} variables)" if len(names) > 6 else ""
+        return two_lines(
+            f"Curator of {self.domain.name} {self.domain.version}, population {self.domain.population}",
+            f"{', '.join(names[:6])}{more}",
+        )
 
     def __enter__(self) -> "Curator":
         return self
@@ -124,6 +172,11 @@ class Curator:
         return request if isinstance(request, RequestDocument) else load.load_request(request)
 
     @property
+    def left(self) -> Cost:
+        """What the population may still spend on its master account."""
+        return self.ledger.account(self.domain.population).left
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """Amounts of the given policy that the ledger does not have, with the command that changes them."""
         return self.holding.notices
@@ -137,7 +190,9 @@ class Curator:
 
     def plan(self, request: RequestLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
-        return self.planner.plan(self.request(request))
+        document = self.request(request)
+        subject = subject_of(document, self.domain, self.document.dataset.title)
+        return replace(self.planner.plan(document), subject=subject)
 
     def release(
         self,

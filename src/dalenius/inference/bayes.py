@@ -13,12 +13,12 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalenius.core.domain import Axis
-from dalenius.core.estimate import Estimate, Interval, Kind, figure, finish, short
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.estimate import Estimate, Interval, Kind, short
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
@@ -27,6 +27,10 @@ from dalenius.inference.interval import checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
+from dalenius.linear.notebook import draw_cells, grid, two_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MODELS = ("saturated", "independence")
 GOOD_RHAT = 1.01
@@ -130,15 +134,25 @@ class Posterior:
             "intervals": self.intervals().tolist(),
         }
 
-    def plot(self, path: object = None) -> Any:
+    def __repr__(self) -> str:
+        return two_lines(*(line.strip() for line in str(self).split("\n")[:2]))
+
+    def _repr_html_(self) -> str:
+        cells = zip(CellSpace(self.axes).labels(), self.mean.reshape(-1), self.intervals(), strict=True)
+        lines = [
+            [*labels, short(float(mean)), f"{short(float(low))} – {short(float(high))}"]
+            for labels, mean, (low, high) in cells
+        ]
+        heads = [*self.seen.names, "Posterior mean", "95% interval"]
+        notes = [*str(self).split("\n")[1:2], *self.seen.notes]
+        return grid(str(self).split("\n")[0], heads, lines, labels=len(self.axes), notes=notes)
+
+    def plot(self, path: object = None) -> "Axes":
         """Posterior means and 95 % intervals of every true count."""
         ends = self.intervals()
-        drawn, axes = figure(path, height=1 + 0.2 * min(len(ends), 100))
-        place = np.arange(len(ends))[::-1]
-        axes.hlines(place, ends[:, 0], ends[:, 1])
-        axes.plot(self.mean.reshape(-1), place, "o", markersize=3)
-        axes.set_xlabel("true count, posterior mean and 95 % interval")
-        return finish(drawn, path)
+        labels = [" | ".join(label) for label in CellSpace(self.axes).labels()]
+        caption = "true count, posterior mean and 95 % interval"
+        return draw_cells(labels, self.mean.reshape(-1), ends[:, 0], ends[:, 1], caption=caption, path=path)
 
 
 def posterior(

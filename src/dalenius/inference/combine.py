@@ -13,17 +13,21 @@ References
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalenius.core.domain import Axis
-from dalenius.core.estimate import figure, finish, short
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.estimate import short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference.observation import refuse_censored
 from dalenius.inference.observe import Seen, observe, refuse_repeats
+from dalenius.linear.notebook import draw_cells, grid, two_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,14 +67,24 @@ class Combined:
             "notes": list(self.notes),
         }
 
-    def plot(self, path: object = None) -> Any:
+    def __repr__(self) -> str:
+        return two_lines(*(line.strip() for line in str(self).split("\n")[:2]))
+
+    def _repr_html_(self) -> str:
+        cells = zip(
+            CellSpace(self.axes).labels(), self.values.reshape(-1), self.std_error.reshape(-1), strict=True
+        )
+        lines = [[*labels, short(float(x)), short(float(error))] for labels, x, error in cells]
+        heads = [*(axis.name for axis in self.axes), "Value", "Standard error"]
+        first, second = str(self).split("\n")[:2]
+        return grid(first, heads, lines, labels=len(self.axes), notes=[second.strip(), *self.notes])
+
+    def plot(self, path: object = None) -> "Axes":
         """Combined values with two standard errors."""
-        drawn, axes = figure(path)
-        x = np.arange(self.values.size)
-        axes.errorbar(x, self.values.reshape(-1), yerr=2 * self.std_error.reshape(-1), fmt="o", markersize=3)
-        axes.set_xlabel("cell")
-        axes.set_ylabel("combined value, two standard errors")
-        return finish(drawn, path)
+        labels = [" | ".join(label) for label in CellSpace(self.axes).labels()]
+        values, half = self.values.reshape(-1), 2 * self.std_error.reshape(-1)
+        caption = "combined value, two standard errors"
+        return draw_cells(labels, values, values - half, values + half, caption=caption, path=path)
 
 
 def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:

@@ -2,14 +2,19 @@
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dalenius.core.domain import Axis
-from dalenius.core.estimate import Interval, Kind, figure, finish, level, short
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.estimate import Interval, Kind, level, short
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
+from dalenius.linear.notebook import draw_cells, grid, pandas_frame, polars_frame, two_lines
+from dalenius.linear.tabulation import header, tidy_list
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,12 +94,48 @@ class IntervalTable:
             ],
         }
 
-    def plot(self, path: object = None) -> Any:
-        """Every cell with its interval."""
-        drawn, axes = figure(path, height=1 + 0.2 * min(len(self), 100))
-        place = np.arange(len(self))[::-1]
-        axes.hlines(place, self.lower, self.upper, linewidth=1.5)
-        axes.plot(self.values, place, "o", markersize=3)
-        axes.set_yticks(place, [" | ".join(label) for label in self.labels()], fontsize="x-small")
-        axes.set_xlabel(f"{level(self.confidence)} interval, {self.kind}", fontsize="small")
-        return finish(drawn, path)
+    def __repr__(self) -> str:
+        together = " together" if self.is_simultaneous else ""
+        names = " x ".join(axis.name for axis in self.axes) or "total"
+        return two_lines(
+            f"Intervals of {len(self)} cells: {names}",
+            f"{level(self.confidence)}{together}, {self.kind}, by {self.method}",
+        )
+
+    def _columns(self) -> dict[str, list[object]]:
+        """One list a column: labels, value, and the ends of the interval."""
+        table = CellSpace(self.axes)
+        numbers = (tidy_list(column) for column in (self.values, self.lower, self.upper))
+        labels = list(zip(*self.labels(), strict=True)) or []
+        status = ["structural zero" if i in self.structural_zeros else "released" for i in range(len(self))]
+        heads = [name for name in header(table) if name != "std_error"]
+        return dict(zip(heads, [*map(list, labels), *numbers, status], strict=True))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A pandas data frame, one row a cell (needs the extra `formats`)."""
+        return pandas_frame(self._columns())
+
+    def to_polars(self) -> "pl.DataFrame":
+        """A polars data frame, one row a cell (needs the extra `formats`)."""
+        return polars_frame(self._columns())
+
+    def _repr_html_(self) -> str:
+        cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
+        lines = [
+            [
+                *label,
+                short(float(x)),
+                "structural zero" if i in self.structural_zeros else f"{short(float(a))} – {short(float(b))}",
+            ]
+            for i, (label, x, a, b) in enumerate(cells)
+        ]
+        heads = [*(axis.name for axis in self.axes), "Value", f"{level(self.confidence)} interval"]
+        together = " All intervals hold together." if self.is_simultaneous else ""
+        notes = [f"Intervals of each {self.kind}, by {self.method}.{together}", *self.notes]
+        return grid("Intervals of each cell", heads, lines, labels=len(self.axes), notes=notes)
+
+    def plot(self, path: object = None) -> "Axes":
+        """Every cell with its interval; of many cells the largest."""
+        labels = [" | ".join(label) for label in self.labels()]
+        caption = f"{level(self.confidence)} interval, {self.kind}"
+        return draw_cells(labels, self.values, self.lower, self.upper, caption=caption, path=path)

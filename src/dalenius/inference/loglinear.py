@@ -14,7 +14,7 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, inf, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -29,6 +29,10 @@ from dalenius.inference.formula import Model
 from dalenius.inference.independence import sampling_note
 from dalenius.inference.observe import Seen, Source, observe
 from dalenius.inference.profile import FARTHEST, coefficient_interval, covariance
+from dalenius.linear.notebook import grid, two_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MOST_PRINTED = 40
 
@@ -143,14 +147,23 @@ class LoglinearFit:
             "assumptions": [sampling_note(self.seen), *self.seen.notes],
         }
 
-    def plot(self, path: object = None) -> Any:
+    def __repr__(self) -> str:
+        return two_lines(*(line.strip() for line in str(self).split("\n")[:2]))
+
+    def _repr_html_(self) -> str:
+        table = [e for e in self.coefficients.values() if not self.shown or e.name in self.shown]
+        lines = [[e.name, short(e.value), short(e.std_error)] for e in table]
+        first, *rest = (line.strip() for line in str(self).split("\n")[:2])
+        return grid(first, ["Coefficient", "Value", "Standard error"], lines, labels=1, notes=rest)
+
+    def plot(self, path: object = None) -> "Axes":
         """Coefficients with two standard errors."""
         table = [
             e
             for e in self.coefficients.values()
             if e.name != "(all)" and (not self.shown or e.name in self.shown)
         ]
-        drawn, axes = figure(path, height=1 + 0.22 * len(table))
+        axes = figure(path, height=1 + 0.22 * len(table))
         place = np.arange(len(table))[::-1]
         axes.errorbar(
             [e.value for e in table], place, xerr=[2 * e.std_error for e in table], fmt="o", markersize=3
@@ -158,7 +171,7 @@ class LoglinearFit:
         axes.set_yticks(place, [e.name for e in table], fontsize="x-small")
         axes.axvline(0, color="0.7", linewidth=0.8)
         axes.set_xlabel("coefficient, two standard errors")
-        return finish(drawn, path)
+        return finish(axes, path)
 
 
 def _cell(estimate: Estimate) -> str:

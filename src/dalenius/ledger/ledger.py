@@ -31,6 +31,7 @@ from dalenius.ledger.keys import KeyFolder, secret_of
 from dalenius.ledger.reserve import Busy, Reserve, new_lease
 from dalenius.ledger.store import Lost, Store, load, read_head
 from dalenius.ledger.writer import ReadOnly, Writer
+from dalenius.linear.notebook import two_lines
 
 LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0
@@ -185,6 +186,16 @@ class Ledger:
     def head(self) -> Head:
         """The last line of the chain."""
         return self.books.head
+
+    @property
+    def left(self) -> dict[str, Cost]:
+        """What every population may still spend on its master account."""
+        return {name: self.books.account(name).left for name in self.books.populations()}
+
+    def __repr__(self) -> str:
+        # An address may hold a password.
+        place = "in a PostgreSQL database" if "://" in self.location else f"at {self.location!r}"
+        return two_lines(f"Ledger {place}", f"public key {self.public_key[:16]}…")
 
     def __enter__(self) -> "Ledger":
         return self

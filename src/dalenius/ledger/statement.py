@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from dalenius.core.budget import MASTER, UNIT
@@ -14,6 +15,7 @@ from dalenius.ledger.account import ANALYST, TOTAL, Account, Purse, PurseKey
 from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.state import State
+from dalenius.linear.notebook import grid, two_lines
 
 FORMS = ("json", "jsonl", "csv")
 COLUMNS = (
@@ -67,6 +69,34 @@ class Statement:
     balances: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        whose = f", {self.analyst}" if self.analyst else ""
+        return two_lines(
+            f"Statement of {self.population}{whose}: {len(self.lines)} movements ({self.relation})",
+            self._balance(),
+        )
+
+    def _balance(self) -> str:
+        """What is left of each purse that has a limit."""
+        left = [
+            f"{b['kind']}{' ' + b['name'] if b['name'] else ''}: rho {b['left']['rho']}, delta {b['left']['delta']}"
+            for b in self.balances
+            if b["left"] is not None
+        ]
+        return f"left of {'; '.join(left)}" if left else "no limit was granted"
+
+    def _repr_html_(self) -> str:
+        names = ("rho", "delta", "left_rho", "left_delta")
+        lines = [
+            [line.at[:16].replace("T", " "), line.kind, line.by, line.what, line.definition]
+            + [_roughly(line.to_dict()[name]) for name in names]
+            for line in self.lines
+        ]
+        heads = ["at", "kind", "by", "what", "definition", *(name.replace("_", " ") for name in names)]
+        whose = f", {self.analyst}" if self.analyst else ""
+        notes = [self._balance(), *self.warnings]
+        return grid(f"Statement of {self.population}{whose}", heads, lines, labels=5, notes=notes)
+
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
         return {
@@ -77,6 +107,15 @@ class Statement:
             "balances": [dict(balance) for balance in self.balances],
             "warnings": list(self.warnings),
         }
+
+
+def _roughly(amount: str) -> str:
+    """An exact amount for readers.
+
+    >>> _roughly("1/3"), _roughly("0.000001"), _roughly("")
+    ('0.333333', '1e-06', '')
+    """
+    return f"{float(Fraction(amount)):.6g}" if amount else ""
 
 
 def what_of(body: Mapping[str, Any]) -> str:

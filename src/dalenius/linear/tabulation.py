@@ -142,6 +142,52 @@ def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[t
         yield (*labels, value, error, low, high, status(i in structural, error))
 
 
+def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[str, list[object]]:
+    """The same as one list a column, under the names of `header`."""
+    heads = header(table.space)
+    lines = list(zip(*rows(release, table, confidence), strict=True)) or [()] * len(heads)
+    return dict(zip(heads, map(list, lines), strict=True))
+
+
+def plain_columns(table: Table) -> dict[str, list[object]]:
+    """What a table knows without its release: labels, value, std_error and status."""
+    structural = set(table.space.structural_indices)
+    values, errors = tidy_list(table.values), tidy_list(table.std_error)
+    labels = [list(column) for column in zip(*table.space.labels(), strict=True)]
+    states = [status(i in structural, error) for i, error in enumerate(errors)]
+    heads = [name for name in header(table.space) if name not in ("lower", "upper")]
+    return dict(zip(heads, [*labels, values, errors, states], strict=True))
+
+
+def in_words(value: object) -> str:
+    """A cell of a table of texts: numbers for readers, nothing where there is none.
+
+    >>> in_words(1234), in_words(0.123456), in_words(None), in_words("army")
+    ('1,234', '0.1235', '', 'army')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def errors_in_words(table: Table) -> str:
+    """The standard error of a table's cells, or its range.
+
+    >>> from dalenius.core.domain import Axis
+    >>> space = CellSpace((Axis(variable="v", labels=("a", "b")),))
+    >>> errors_in_words(Table(name="v", space=space, values=np.array([3.0, 4.0]), variance=np.array([4.0, 9.0])))
+    'standard errors 2 to 3'
+    """
+    drawn = np.delete(table.std_error, list(table.space.structural_indices))
+    finite = drawn[np.isfinite(drawn)]
+    if not len(finite):
+        return "standard error withheld"
+    low, high = (in_words(tidy(float(end))) for end in (finite.min(), finite.max()))
+    return f"standard error {low}" if low == high else f"standard errors {low} to {high}"
+
+
 def status(is_structural: bool, error: object) -> str:
     """What a reader must know of a cell; a missing error is a withheld one."""
     if is_structural:

@@ -4,24 +4,21 @@ One self-contained file without scripts; the picture is SVG, drawn by hand so th
 """
 
 from html import escape
-from math import ceil, isfinite
+from math import isfinite
 
 import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.estimate import level
 from dalenius.core.release import Release
-from dalenius.linear.cells import Cell
-from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
 from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
+from dalenius.publish._crossed import crossed
 from dalenius.publish._format import Format
-from dalenius.spec.speech import caption, conditions, has_error, heading, headline, name_of, rounding, unit_of
+from dalenius.spec.speech import conditions, has_error, headline
 
 __all__ = ["HTML", "to_html"]
 
-_MOST_ROWS = 400
-_MOST_CELLS = 20_000
 _MOST_BARS = 40
 _STYLE = """
 :root{--ink:#1b2733;--soft:#5b6b7b;--line:#d9e0e7;--bar:#2f6f9f;--whisker:#b3541e;--paper:#fff}
@@ -45,7 +42,7 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
     only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
     only += f"<p>{escape(subject.universe)}</p>" if subject.universe else ""
     parts = "".join(
-        f"<section>{_table(release, display, confidence)}{_figure(release, display, confidence)}</section>"
+        f"<section>{crossed(release, display, confidence)}{_figure(release, display, confidence)}</section>"
         for display in shown
     )
     return (
@@ -55,89 +52,6 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
         f'<p class="lead">{escape(subject.dataset or source.dataset)}, version {escape(source.version)}</p>{only}'
         f"<p>{escape(source.guarantee)}</p>{parts}{_facts(release)}</main></body></html>"
     )
-
-
-def _table(release: Release, display: Display, confidence: float) -> str:
-    """A heading, the crossed table and its caption."""
-    table, subject = display.table, release.about
-    unit = unit_of(release, table)
-    head = f"<h2>{escape(heading(release, table) + (f' ({unit})' if unit else ''))}</h2>"
-    if table.space.size > _MOST_CELLS:
-        return f'{head}<p class="note">{table.space.size:,} cells: too many for a page; they are in the CSV file.</p>'
-    places = asked_layout(subject, table)
-    crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-    said = " ".join(filter(None, (caption(release, table, confidence), rounding(display))))
-    body, left_out = _body(crosstab, display.digits)
-    note = f'<p class="note">{left_out:,} more rows are in the CSV file.</p>' if left_out else ""
-    columns = _head(release, crosstab)
-    return (
-        f'{head}<div class="scroll"><table><thead>{columns}</thead><tbody>{body}</tbody></table></div>'
-        f'{note}<p class="note">{escape(said)}</p>'
-    )
-
-
-def _head(release: Release, crosstab: Crosstab) -> str:
-    """Headings of the columns, one line an axis; the last line also names the rows."""
-    stub = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
-    rows = "".join(f'<th scope="col">{escape(name)}</th>' for name in stub)
-    if not crosstab.heads:
-        return f'<tr>{rows}<th scope="col" class="n">Value</th></tr>'
-    lines = []
-    for place, labels in enumerate(crosstab.heads):
-        name = name_of(release.about, crosstab.column_axes[place].name)
-        is_last = place == len(crosstab.heads) - 1
-        start = rows if is_last else f'<td colspan="{len(stub)}"></td>'
-        cells = "".join(
-            f'<th scope="{"colgroup" if span > 1 else "col"}" class="n" colspan="{span}">{escape(label)}</th>'
-            for label, span in labels
-        )
-        total = '<th scope="col" class="n">Total</th>' if crosstab.has_totals and is_last else ""
-        over = f'<tr><td colspan="{len(stub)}"></td><th colspan="{crosstab.width}">{escape(name)}</th></tr>'
-        lines.append(f"{over}<tr>{start}{cells}{total}</tr>")
-    return "".join(lines)
-
-
-def _body(crosstab: Crosstab, digits: int) -> tuple[str, int]:
-    """Rows of all sheets up to a limit, and how many are left out."""
-    width, parts, written = max(len(crosstab.row_axes), 1), [], 0
-    everything = sum(len(sheet.lines) for sheet in crosstab.sheets)
-    for sheet in crosstab.sheets:
-        if written >= _MOST_ROWS:
-            break
-        if sheet.title:
-            name = " · ".join(label for _, label in sheet.title)
-            parts.append(
-                f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>'
-            )
-        for line in sheet.lines[: _MOST_ROWS - written]:
-            parts.append(_row(line, width, digits))
-        written += len(sheet.lines)
-    return "".join(parts), max(everything - _MOST_ROWS, 0)
-
-
-def _row(line: Line, width: int, digits: int) -> str:
-    if line.is_total or not line.labels:
-        labels = f'<th scope="row" colspan="{width}">Total</th>'
-    else:
-        labels = "".join(
-            f'<th scope="row"{f" rowspan={span}" if span > 1 else ""}>{escape(label)}</th>'
-            for label, span in line.labels
-        )
-    return f"<tr>{labels}{''.join(_cell(cell, digits) for cell in line.cells)}</tr>"
-
-
-def _cell(cell: Cell, digits: int) -> str:
-    kind = "n total" if cell.is_total else "n"
-    if cell.value is None:
-        return f'<td class="{kind}">{"structural zero" if cell.is_structural else "–"}</td>'
-    half = f"<small>± {_above(cell.half, digits)}</small>" if cell.half else ""
-    return f'<td class="{kind}">{cell.value:,.{digits}f}{half}</td>'
-
-
-def _above(half: float, digits: int) -> str:
-    """A margin is never shown smaller than it is."""
-    scale = 10.0**digits
-    return f"{ceil(round(half * scale, 6)) / scale:,.{digits}f}"
 
 
 def _figure(release: Release, display: Display, confidence: float) -> str:

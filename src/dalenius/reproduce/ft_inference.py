@@ -235,12 +235,12 @@ def draw_figure4(directory: Path, full: bool = False) -> Path:
     rng = generator(6)
     noise = Noise.of(Additive(TruncatedLaplace(rate=Fraction(1, 2), limit=5)))
     values = rng.binomial(80, 0.5, 500) + pick(noise.first, noise.pmf, (500,), rng)
-    drawn, axes = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    _, axes = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained")
     for ax, null in zip(axes, (0.5, 0.7), strict=True):
         ax.hist(np.minimum(likelihood_ratio(values, noise, 80, null), 50), bins=30, color="0.6")
         ax.set_xlabel(f"2 log LR for p = {null}, data from p = 0.5")
     target = directory / "ft.figure4.png"
-    finish(drawn, target)
+    finish(axes[0], target)
     return target
 
 

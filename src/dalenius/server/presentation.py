@@ -8,6 +8,7 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.domain import Variable
+from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
@@ -22,7 +23,6 @@ from dalenius.server.views import (
     SavedTable,
     VariableView,
 )
-from dalenius.spec import speech
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 
@@ -113,7 +113,7 @@ def preview(
         mechanism=plan.mechanism,
         strategy=plan.strategy,
         std_error=_number(details.get("std_error")),
-        half_width_95=speech.half_width(details) if "std_error" in details else None,
+        half_width_95=margin_of_error(details) if "std_error" in details else None,
         evidence=plan.evidence.to_dict(),
         warnings=tuple(plan.warnings),
         is_queued=quote.cells > direct_cells,

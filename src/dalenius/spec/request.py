@@ -11,6 +11,7 @@ from dalenius.core.budget import UNIT, Budget
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, UnknownName
+from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
 from dalenius.spec.document import DEFAULT_MEASURE, Category, Document, Exact, Name, Part, Text, unknown_key
 
@@ -131,6 +132,13 @@ class RequestDocument(Document):
             table["measure"] = measure
         rest = {key: part for key, part in privacy.items() if key != "options"}
         return {**value, "table": table, "privacy": rest | ({"options": kept} if kept else {})}
+
+    def __repr__(self) -> str:
+        what = f"{self.method} of {self.table.of}" if self.table.of else self.method
+        names = ", ".join(item if isinstance(item, str) else item.variable for item in self.table.items)
+        amounts = ", ".join(f"{k} {v}" for k, v in self.budget().to_dict().items() if k != "definition")
+        title = self.title or what + (f" by {names}" if names else "")
+        return two_lines(f"Request: {title}", f"{what}, {self.privacy.definition} {amounts}")
 
     @property
     def method(self) -> str:

@@ -5,7 +5,6 @@ One piece of code for the terminal, pages, files and charts. A caption claims a 
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from dalenius.core import registry
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import level
+from dalenius.core.plan import margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
@@ -166,21 +166,13 @@ def expectation(
     if preview.get("margins"):
         return [
             said(_OF_MARGIN if margin["axes"] else _OF_TOTAL, language).format(
-                names=" × ".join(label(name) for name in margin["axes"]), error=show(half_width(margin))
+                names=" × ".join(label(name) for name in margin["axes"]), error=show(margin_of_error(margin))
             )
             for margin in preview["margins"]
         ]
-    words, error = words_of(method, language), half_width(preview)
+    words, error = words_of(method, language), margin_of_error(preview)
     if "{error}" not in words.preview:
         return [words.preview]
     if not isfinite(error):
         return [said(_UNKNOWN, language)]
     return [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
-
-
-def half_width(preview: Mapping[str, Any]) -> float:
-    """The 95 % margin of error of a preview; from its standard error where the law is not one of whole numbers."""
-    if preview.get("half_width_95") is not None:
-        return float(preview["half_width_95"])
-    error = preview.get("std_error", preview.get("largest_std_error"))
-    return float("nan") if error is None else NormalDist().inv_cdf(0.975) * float(error)

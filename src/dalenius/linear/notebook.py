@@ -1,0 +1,120 @@
+"""How results show themselves where people work: two lines of text, a grid of HTML, data frames and a picture of cells.
+
+Labels come from documents and are never markup: every text is escaped. Nothing here knows more than a result does.
+"""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalenius.core.estimate import figure, finish
+from dalenius.core.law import FloatArray
+from dalenius.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.axes import Axes
+
+MOST_CELLS = 60
+_MOST_ROWS = 60
+STYLE = (
+    "<style>.dalenius{font-variant-numeric:tabular-nums}.dalenius table{border-collapse:collapse}"
+    ".dalenius th,.dalenius td{padding:.25em .6em;text-align:left;vertical-align:top;border-bottom:1px solid #8884}"
+    ".dalenius td.n,.dalenius th.n{text-align:right}.dalenius small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
+    ".dalenius td small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius .total{font-weight:600}</style>"
+)
+
+
+def two_lines(first: str, second: str) -> str:
+    """The representation of a result: what it is, and what it says.
+
+    >>> print(two_lines("Table of 3 cells", "standard error 1.4"))
+    <Table of 3 cells
+     standard error 1.4>
+    """
+    return f"<{first}\n {second}>"
+
+
+def framed(content: str) -> str:
+    """A piece of HTML with the style that notebooks need."""
+    return f'{STYLE}<div class="dalenius">{content}</div>'
+
+
+def paragraphs(*texts: str) -> str:
+    """Texts one below the other, small; empty ones are left out."""
+    return "".join(f"<p><small>{escape(text)}</small></p>" for text in texts if text)
+
+
+def grid(
+    title: str,
+    heads: Sequence[str],
+    lines: Sequence[Sequence[object]],
+    *,
+    labels: int,
+    notes: Sequence[str] = (),
+) -> str:
+    """Rows of texts as HTML: the first `labels` columns name a row, the others are numbers; long grids are cut, and say so."""
+    sides = [""] * labels + [' class="n"'] * (len(heads) - labels)
+    top = "".join(f"<th{side}>{escape(head)}</th>" for head, side in zip(heads, sides, strict=True))
+    body = "".join(
+        f"<tr>{''.join(f'<td{side}>{escape(str(text))}</td>' for text, side in zip(line, sides, strict=True))}</tr>"
+        for line in lines[:_MOST_ROWS]
+    )
+    more = f"{len(lines) - _MOST_ROWS:,} more rows." if len(lines) > _MOST_ROWS else ""
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return framed(f"<h2>{escape(title)}</h2>{table}{paragraphs(more, *notes)}")
+
+
+def pandas_frame(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
+    """Columns as a pandas data frame (needs the extra `formats`)."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtra("formats", "pandas") from None
+    return pd.DataFrame(dict(columns))
+
+
+def polars_frame(columns: Mapping[str, Sequence[object]]) -> "pl.DataFrame":
+    """Columns as a polars data frame (needs the extra `formats`); whole numbers beside others become floats."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtra("formats", "polars") from None
+    return pl.DataFrame({name: pl.Series(name, _of_one_type(values)) for name, values in columns.items()})
+
+
+def _of_one_type(values: Sequence[object]) -> list[object]:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} and float in kinds:
+        return [None if value is None else float(str(value)) for value in values]
+    return list(values)
+
+
+def draw_cells(
+    labels: Sequence[str],
+    values: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    title: str = "",
+    caption: str = "",
+    path: object = None,
+) -> "Axes":
+    """Every cell as a dot on its interval; of many cells the largest, and the caption says so."""
+    order = np.arange(len(values))
+    if len(values) > MOST_CELLS:
+        largest = np.argsort(-np.nan_to_num(np.asarray(values, dtype=float), nan=-np.inf), kind="stable")
+        order = np.sort(largest[:MOST_CELLS])
+        caption = f"{caption} (the {MOST_CELLS} largest of {len(values):,} cells)"
+    axes: Any = figure(path, height=1.2 + 0.22 * len(order))
+    place = np.arange(len(order))[::-1]
+    axes.hlines(place, np.asarray(lower)[order], np.asarray(upper)[order], linewidth=1.5)
+    axes.plot(np.asarray(values)[order], place, "o", markersize=3)
+    axes.set_yticks(place, [labels[i] for i in order.tolist()], fontsize="x-small")
+    axes.set_ylim(-0.7, len(order) - 0.3)
+    axes.set_title(title, fontsize="medium", loc="left", wrap=True)
+    axes.set_xlabel(caption, fontsize="small")
+    return finish(axes, path)

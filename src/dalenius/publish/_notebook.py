@@ -1,0 +1,111 @@
+"""Releases and plans where people work with them: two lines in a terminal, tables and pictures in a notebook."""
+
+from functools import partial
+from html import escape
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from dalenius.core.budget import Budget
+from dalenius.core.estimate import level, short
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Release, Subject, Table
+from dalenius.linear.display import displayed
+from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, two_lines
+from dalenius.linear.tabulation import bounds, errors_in_words
+from dalenius.publish._crossed import crossed
+from dalenius.spec.speech import conditions, expectation, has_error, heading, headline, measured, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_TABLES = 4
+_MOST_ROWS = 40
+
+
+def release_lines(release: Release) -> str:
+    """What was released of which data, and how large the errors are."""
+    source, subject = release.provenance, release.about
+    if not release.tables:
+        return two_lines(f"Release of {source.dataset} {source.version}", "the outcome was 'no reply'")
+    title = subject.title or headline(subject, release.table.space.axes)
+    others = len(release.tables) - 1
+    more = f" and {others} more table{'' if others == 1 else 's'}" if others else ""
+    amounts = ", ".join(f"{name} {amount}" for name, amount in source.budget.items() if name != "definition")
+    cells = f"{release.table.space.size:,} cells" if release.table.space.size > 1 else "1 cell"
+    return two_lines(
+        f"Release of {source.dataset} {source.version}: {title}{more}",
+        f"{cells}, {errors_in_words(release.table)}, {source.definition} {amounts}, {release.status}",
+    )
+
+
+def release_html(release: Release, confidence: float = 0.95) -> str:
+    """Every table crossed as it was asked for, up to a few, with the guarantee below."""
+    source, subject = release.provenance, release.about
+    title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
+    only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
+    tables = "".join(
+        crossed(release, one, confidence, _MOST_ROWS) for one in displayed(release)[:_MOST_TABLES]
+    )
+    left_out = len(release.tables) - _MOST_TABLES
+    more = f"{left_out} more tables: release.tables." if left_out > 0 else ""
+    silent = "" if release.tables else "The outcome was 'no reply'. It was charged like any other."
+    notes = (more, silent, only, subject.universe, source.guarantee, *source.warnings)
+    return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
+
+
+def draw_release(release: Release, table: Table, path: object, confidence: float) -> "Axes":
+    """One table: every cell as a dot on its interval, where there is one."""
+    lower, upper = bounds(release, table, confidence)
+    labels = [" | ".join(label) or "total" for label in table.space.labels()]
+    caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"
+    title = heading(release, table)
+    return draw_cells(labels, table.values, lower, upper, title=title, caption=caption, path=path)
+
+
+def plan_lines(plan: TablePlan) -> str:
+    """What would be released, at which cost and with which error."""
+    error = f"± {short(plan.error)} (95 %)" if isfinite(plan.error) else "error not known before"
+    return two_lines(
+        f"Plan of {_title(plan.subject) or 'a table'}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
+        f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
+    )
+
+
+def plan_html(plan: TablePlan) -> str:
+    """The same as a table, with what to expect in words."""
+    subject = plan.subject or Subject()
+    said = expectation(subject.measure, plan.preview, short, label=partial(name_of, subject))
+    lines = [
+        ("Cells", f"{plan.preview['cells']:,}" if "cells" in plan.preview else "–"),
+        ("Promise", _amounts(plan.budget)),
+        ("Noise", f"{plan.mechanism} ({plan.strategy})"),
+        ("Cost", str(plan.cost)),
+        ("Margin of error (95%)", f"± {short(plan.error)}" if isfinite(plan.error) else "not known before"),
+    ]
+    notes = [*said, str(plan.preview.get("universe", "")), *plan.warnings]
+    return grid(
+        f"Plan: {_title(plan.subject) or 'a table'}",
+        ["", "Known before any data are read"],
+        lines,
+        labels=2,
+        notes=notes,
+    )
+
+
+def _title(subject: Subject | None) -> str:
+    if subject is None:
+        return ""
+    by = ", ".join(name_of(subject, axis) for axis in subject.order)
+    return subject.title or f"{measured(subject)}{' by ' + by if by else ''}"
+
+
+def _cells(plan: TablePlan) -> str:
+    cells = plan.preview.get("cells")
+    return "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}, "
+
+
+def _amounts(budget: Budget) -> str:
+    return " ".join(
+        f"{name} {amount}" if name != "definition" else f"{amount},"
+        for name, amount in budget.to_dict().items()
+    )

@@ -1,0 +1,90 @@
+"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dalenius.errors import ParameterError
+from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.request import RequestDocument
+
+AxisLike = str | Mapping[str, Any]
+Axes = AxisLike | Sequence[AxisLike]
+Amount = int | float | str | Fraction
+
+
+def table(
+    *,
+    rows: Axes = (),
+    columns: Axes = (),
+    wafers: Axes = (),
+    measure: str = DEFAULT_MEASURE,
+    of: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    weight: str | None = None,
+    margins: str | Sequence[Sequence[str]] | None = None,
+    universe: str | None = None,
+    epsilon: Amount | None = None,
+    delta: Amount | None = None,
+    rho: Amount | None = None,
+    definition: str | None = None,
+    mechanism: str | None = None,
+    strategy: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    title: str = "",
+    dataset: str = "",
+    **parameters: Any,
+) -> RequestDocument:
+    """The request for one table; `parameters` are the measure's own keys, such as `q=0.9` of a quantile.
+
+    An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level": "state"}`.
+    The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon and delta are
+    approximate, rho is zero-concentrated.
+
+    >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
+    >>> request.privacy.definition, request.table.rows
+    ('pure', ('branch',))
+    """
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    sections: dict[str, dict[str, Any]] = {
+        "table": {
+            "rows": _listed(rows),
+            "columns": _listed(columns),
+            "wafers": _listed(wafers),
+            "measure": measure,
+            "of": of,
+            "where": where,
+            "weight": weight,
+            "margins": margins,
+            "universe": universe,
+            **parameters,
+        },
+        "privacy": {
+            "definition": definition or _definition(amounts),
+            **amounts,
+            "mechanism": mechanism,
+            "strategy": strategy,
+            "options": options,
+        },
+    }
+    content: dict[str, Any] = {name: _written(part) for name, part in sections.items()}
+    return RequestDocument.from_dict(content | _written({"title": title or None, "dataset": dataset or None}))
+
+
+def _definition(amounts: Mapping[str, Amount | None]) -> str:
+    if amounts["epsilon"] is not None and amounts["rho"] is not None:
+        raise ParameterError(
+            "epsilon and rho are amounts of two promises; give one of them, or name the definition."
+        )
+    if amounts["rho"] is not None:
+        return "zero_concentrated"
+    return "pure" if amounts["delta"] is None else "approximate"
+
+
+def _listed(axes: Axes) -> list[AxisLike]:
+    return [axes] if isinstance(axes, str | Mapping) else list(axes)
+
+
+def _written(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what nobody wrote."""
+    return {key: value for key, value in part.items() if value is not None}

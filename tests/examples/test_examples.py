@@ -1,0 +1,58 @@
+"""Every script of examples/ runs, and what it shows is what it released."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem != "notebook")
+KINDS = (
+    "plan",
+    "release",
+    "mean",
+    "margins",
+    "table",
+    "intervals",
+    "estimate",
+    "test",
+    "model",
+    "combined",
+    "posterior",
+)
+
+
+def run(script: Path, *arguments: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
+def test_every_example_runs(script: Path, tmp_path: Path) -> None:
+    assert run(script, folder=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("notebook")
+    return run(EXAMPLES / "notebook.py", "out", folder=folder), folder / "out"
+
+
+def test_the_notebook_shows_and_draws_every_kind_of_result(notebook: tuple[str, Path]) -> None:
+    said, folder = notebook
+    for kind in (*KINDS, "statement"):
+        page = (folder / f"{kind}.html").read_text()
+        assert "<table>" in page and page.count("<div") == page.count("</div")
+    for kind in KINDS[1:]:
+        assert (folder / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    assert "budget_exhausted" in said
+
+
+def test_what_the_notebook_prints_is_two_lines_a_result(notebook: tuple[str, Path]) -> None:
+    said, _ = notebook
+    assert len(re.findall(r"^<[^\n]*\n [^\n]*>$", said, re.MULTILINE)) >= len(KINDS) + 1
