@@ -23,9 +23,10 @@ _LEAST_LABEL = 12
 def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
     """The subject and the guarantee, then every table that fits, with margins of error where there are some."""
     from dalenius.linear.display import displayed
+    from dalenius.spec.answer import as_read
     from dalenius.spec.speech import conditions
 
-    out = console()
+    out, release = console(), as_read(release)
     source, subject = release.provenance, release.about
     if subject.title:
         out.print(styled((subject.title, "bold")))
@@ -123,6 +124,8 @@ def _sheet_lines(crosstab: "Crosstab", sheet: "Sheet", digits: int) -> list[list
 def _cell(cell: "Cell", digits: int) -> str:
     if cell.is_structural:
         return "structural 0"
+    if cell.is_selected:
+        return "selected"
     if cell.value is None:
         return "–"
     return number(_rounded(cell.value, digits), digits) + (
@@ -173,13 +176,16 @@ def _numbers(
 ) -> Iterator[list[str]]:
     """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact ones."""
     from dalenius.linear.display import WHOLE
-    from dalenius.linear.tabulation import bounds
+    from dalenius.linear.tabulation import SELECTION, bounds
 
     lower, upper = bounds(release, display.table, confidence)
     structural = set(display.table.space.structural_indices)
     blank = ["", ""] if is_known else []
     for i in cells:
         digits, value = display.digits, float(display.values[i])
+        if display.table.measure == SELECTION:
+            yield ["selected"]
+            continue
         if isnan(value) or i in structural:
             yield ["–" if isnan(value) else "structural 0", *blank]
             continue

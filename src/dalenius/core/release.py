@@ -8,12 +8,15 @@ rounding, reconciling) make new tables and are recorded; the blocks stay.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
+from dalenius.core.rationals import plain, rational
 from dalenius.errors import NotPublic, RequestError, UnknownName
 
 if TYPE_CHECKING:
@@ -47,7 +50,9 @@ class Condition:
 class Subject:
     """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked for.
 
-    `universe` is a sentence on whose records are covered; empty where an older release does not say.
+    `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level of a
+    quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out where nothing
+    was selected, as `q` is, so that documents from before them keep their bytes.
     """
 
     title: str = ""
@@ -62,6 +67,8 @@ class Subject:
     columns: tuple[str, ...] = ()
     wafers: tuple[str, ...] = ()
     universe: str = ""
+    q: str = ""
+    candidates: tuple[Axis, ...] = ()
 
     def label(self, variable: str) -> str:
         """What a variable is called; its name where no label is known."""
@@ -74,9 +81,10 @@ class Subject:
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
-        plain = asdict(self)
-        plain["labels"] = dict(self.labels)
-        return plain
+        content = asdict(self)
+        content["labels"] = dict(self.labels)
+        content["candidates"] = labels_of(CellSpace(self.candidates))
+        return {name: part for name, part in content.items() if part or name not in ("q", "candidates")}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Subject":
@@ -85,19 +93,47 @@ class Subject:
         content["where"] = tuple(_condition(c) for c in content.get("where", ()))
         for name in ("rows", "columns", "wafers"):
             content[name] = tuple(content.get(name, ()))
+        content["candidates"] = tuple(
+            Axis(variable=axis["variable"], labels=tuple(axis["labels"]), level=axis.get("level", ""))
+            for axis in content.get("candidates", ())
+        )
         return cls(**content)
 
     @classmethod
     def derived(cls, request: Mapping[str, Any], dataset: str = "") -> "Subject":
         """What a canonical request says by itself: names for labels, and ends of ranges counted in declared steps."""
-        options = request.get("options") or {}
+        measure, q = measure_of(str(request.get("measure") or "count"), request.get("options") or {})
         return cls(
             dataset=dataset,
-            measure=str(options.get("statistic") or request.get("measure") or "count"),
+            measure=measure,
+            q=q,
+            candidates=tuple(_candidate(axis) for axis in request.get("axes") or ()),
             of=str(request.get("of") or ""),
             weight=str(request.get("weight") or ""),
             where=tuple(_derived(c) for c in request.get("where") or ()),
         )
+
+
+def measure_of(measure: str, options: Mapping[str, Any]) -> tuple[str, str]:
+    """The method that a measure and its options ask for, and the level of a quantile.
+
+    An older spelling names a statistic among the options, and a median with another level is a quantile.
+
+    >>> measure_of("total", {"statistic": "maximum"}), measure_of("median", {"q": "1/4"}), measure_of("median", {"q": "0.5"})
+    (('maximum', ''), ('quantile', '0.25'), ('median', ''))
+    """
+    name = str(options.get("statistic") or measure)
+    if name not in ("median", "quantile"):
+        return name, ""
+    level = rational(options.get("q", "1/2"), "q")
+    return ("median", "") if name == "median" and level == Fraction(1, 2) else ("quantile", plain(level))
+
+
+def _candidate(described: Mapping[str, Any]) -> Axis:
+    """An axis of a canonical request, which counts class limits in declared steps."""
+    labels = [str(cell[0]) for cell in described.get("cells", ())]
+    labels += [f"[{low}, {high}) steps" for low, high in pairwise(described.get("cuts", ()))]
+    return Axis(variable=str(described["variable"]), labels=tuple(labels))
 
 
 def _condition(document: Mapping[str, Any]) -> Condition:
@@ -254,7 +290,13 @@ class Release:
     @property
     def about(self) -> Subject:
         """What it is about: its own subject, or what the canonical request of an older release says."""
-        return self.subject or Subject.derived(self.provenance.request, self.provenance.dataset)
+        request = self.provenance.request
+        if self.subject is None:
+            return Subject.derived(request, self.provenance.dataset)
+        if "measure" not in request:
+            return self.subject
+        measure, q = measure_of(str(request["measure"]), request.get("options") or {})
+        return replace(self.subject, measure=measure, q=q)
 
     @property
     def table(self) -> Table:
@@ -307,15 +349,15 @@ class Release:
 
     def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> "pd.DataFrame":
         """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra `formats`)."""
-        from dalenius.linear import notebook, tabulation
+        from dalenius.linear import answers, notebook
 
-        return notebook.pandas_frame(tabulation.columns(self, table or self.table, confidence))
+        return notebook.pandas_frame(answers.columns(self, table or self.table, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":
         """The same as a polars data frame."""
-        from dalenius.linear import notebook, tabulation
+        from dalenius.linear import answers, notebook
 
-        return notebook.polars_frame(tabulation.columns(self, table or self.table, confidence))
+        return notebook.polars_frame(answers.columns(self, table or self.table, confidence))
 
     def plot(self, path: object = None, *, table: Table | None = None, confidence: float = 0.95) -> "Axes":
         """Every cell with its margin of error (needs the extra `plot`); of many cells the largest."""

@@ -24,6 +24,7 @@ class Cell:
     is_structural: bool = False
     is_percent: bool = False
     least: float = 0.0
+    is_selected: bool = False
 
     @property
     def lower(self) -> float | None:

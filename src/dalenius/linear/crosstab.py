@@ -18,7 +18,7 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Subject, Table
 from dalenius.errors import RequestError
 from dalenius.linear.cells import Cell, half_widths, reliability, share_of
-from dalenius.linear.tabulation import ADDITIVE
+from dalenius.linear.tabulation import ADDITIVE, SELECTION
 
 SHOWS = ("value", "row", "column", "total")
 Margins = Callable[[list[str]], Release | None]
@@ -250,6 +250,8 @@ class _Builder:
         value, variance, half, is_structural = part.at(wafer | row | column)
         if is_structural:
             return Cell(value=None, is_total=is_total, is_structural=True)
+        if self.table.measure == SELECTION:
+            return Cell(value=None, is_selected=True)
         mark = reliability(value, sqrt(variance)) if self.table.measure == "count" else ""
         if self.show == "value":
             return Cell(

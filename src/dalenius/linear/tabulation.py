@@ -19,6 +19,8 @@ _MOVING = ("anchor", "invariants")
 SHOWN_FROM = "shown from"
 # The adjustment by which values and intervals of one table are cut to what the declared bounds allow.
 POSSIBLE = "possible"
+# What a table measures whose one cell was selected among candidates, and whose number is not published.
+SELECTION = "selection"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
 
 
@@ -139,7 +141,7 @@ def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[t
     cells = table.space.labels() or [()]
     columns = zip(cells, *(tidy_list(c) for c in (table.values, errors, lower, upper)), strict=True)
     for i, (labels, value, error, low, high) in enumerate(columns):
-        yield (*labels, value, error, low, high, status(i in structural, error))
+        yield (*labels, value, error, low, high, status(table, i in structural, error))
 
 
 def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[str, list[object]]:
@@ -154,7 +156,7 @@ def plain_columns(table: Table) -> dict[str, list[object]]:
     structural = set(table.space.structural_indices)
     values, errors = tidy_list(table.values), tidy_list(table.std_error)
     labels = [list(column) for column in zip(*table.space.labels(), strict=True)]
-    states = [status(i in structural, error) for i, error in enumerate(errors)]
+    states = [status(table, i in structural, error) for i, error in enumerate(errors)]
     heads = [name for name in header(table.space) if name not in ("lower", "upper")]
     return dict(zip(heads, [*labels, values, errors, states], strict=True))
 
@@ -188,8 +190,10 @@ def errors_in_words(table: Table) -> str:
     return f"standard error {low}" if low == high else f"standard errors {low} to {high}"
 
 
-def status(is_structural: bool, error: object) -> str:
+def status(table: Table, is_structural: bool, error: object) -> str:
     """What a reader must know of a cell; a missing error is a withheld one."""
+    if table.measure == SELECTION:
+        return "selected"
     if is_structural:
         return "structural zero"
     return "error withheld" if error is None else "released"

@@ -38,12 +38,12 @@ class QuantileMethod:
     Parameters: ClassVar[type[Part]] = QuantileParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
-            title="Quantile of {of}",
+            title="Quantile {q} of {of}",
             preview="How far a quantile is off depends on the data and is not published.",
             caption="Quantiles are selected values: reliable where a cell holds many records, without a margin of error.",
         ),
         "de": Words(
-            title="Quantil von {of}",
+            title="Quantil {q} von {of}",
             preview="Wie weit ein Quantil abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
             caption="Quantile sind ausgewählte Werte: verlässlich, wo eine Zelle viele Datensätze hat, ohne Fehlerspanne.",
         ),

@@ -85,7 +85,8 @@ def _row(line: Line, width: int, digits: int) -> str:
 def _cell(cell: Cell, digits: int) -> str:
     kind = "n total" if cell.is_total else "n"
     if cell.value is None:
-        return f'<td class="{kind}">{"structural zero" if cell.is_structural else "–"}</td>'
+        text = "structural zero" if cell.is_structural else "selected" if cell.is_selected else "–"
+        return f'<td class="{kind}">{text}</td>'
     half = f"<small>± {_above(cell.half, digits)}</small>" if cell.half else ""
     return f'<td class="{kind}">{cell.value:,.{digits}f}{half}</td>'
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from dalenius.core.release import Release, Table
+from dalenius.linear.answers import labelled_table
 from dalenius.linear.tabulation import COLUMNS, bounds, header, status, tidy_list
+from dalenius.spec.answer import as_read
 from dalenius.spec.speech import conditions, heading, shown_measure, unit_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -24,6 +26,8 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     A label that a spreadsheet would read as a formula is quoted with an apostrophe; numbers never are. Labels are
     escaped once for each axis, so that a table of a million cells is written in a second or two.
     """
+    stored, release = release, as_read(release)
+    table = None if table is None else labelled_table(stored, release, table)
     if table is not None or len(release.tables) == 1:
         one = table or release.table
         names = [*header(one.space), *_subject_names(header(one.space))]
@@ -64,7 +68,7 @@ def _rows(
     about = delimiter.join(_label(text, delimiter) for text in words)
     for i, (cell, row) in enumerate(zip(labels, numbers, strict=True)):
         stub = (cell[place] if place >= 0 else "" for place in places)
-        yield delimiter.join((*stub, *row, status(i in structural, errors[i]), about))
+        yield delimiter.join((*stub, *row, status(table, i in structural, errors[i]), about))
 
 
 def _joined(names: Sequence[str], delimiter: str) -> str:

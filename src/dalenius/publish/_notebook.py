@@ -9,11 +9,13 @@ from dalenius.core.budget import Budget
 from dalenius.core.estimate import level, short
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release, Subject, Table
+from dalenius.linear.answers import labelled_table
 from dalenius.linear.display import displayed
 from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, two_lines
 from dalenius.linear.tabulation import bounds, errors_in_words
 from dalenius.publish._crossed import crossed
-from dalenius.spec.speech import conditions, expectation, has_error, heading, headline, measured, name_of
+from dalenius.spec.answer import as_read
+from dalenius.spec.speech import conditions, expectation, has_error, heading, measured, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,10 +26,11 @@ _MOST_ROWS = 40
 
 def release_lines(release: Release) -> str:
     """What was released of which data, and how large the errors are."""
+    release = as_read(release)
     source, subject = release.provenance, release.about
     if not release.tables:
         return two_lines(f"Release of {source.dataset} {source.version}", "the outcome was 'no reply'")
-    title = subject.title or headline(subject, release.table.space.axes)
+    title = subject.title or heading(release, release.table)
     others = len(release.tables) - 1
     more = f" and {others} more table{'' if others == 1 else 's'}" if others else ""
     amounts = ", ".join(f"{name} {amount}" for name, amount in source.budget.items() if name != "definition")
@@ -40,6 +43,7 @@ def release_lines(release: Release) -> str:
 
 def release_html(release: Release, confidence: float = 0.95) -> str:
     """Every table crossed as it was asked for, up to a few, with the guarantee below."""
+    release = as_read(release)
     source, subject = release.provenance, release.about
     title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
     only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
@@ -55,6 +59,8 @@ def release_html(release: Release, confidence: float = 0.95) -> str:
 
 def draw_release(release: Release, table: Table, path: object, confidence: float) -> "Axes":
     """One table: every cell as a dot on its interval, where there is one."""
+    stored, release = release, as_read(release)
+    table = labelled_table(stored, release, table)
     lower, upper = bounds(release, table, confidence)
     labels = [" | ".join(label) or "total" for label in table.space.labels()]
     caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"

@@ -15,7 +15,8 @@ from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
 from dalenius.publish._crossed import crossed
 from dalenius.publish._format import Format
-from dalenius.spec.speech import conditions, has_error, headline
+from dalenius.spec.answer import as_read
+from dalenius.spec.speech import conditions, has_error, heading
 
 __all__ = ["HTML", "to_html"]
 
@@ -36,9 +37,10 @@ dd{overflow-wrap:anywhere}svg{max-width:100%;height:auto}figure{margin:1.5rem 0}
 
 def to_html(release: Release, title: str | None = None, confidence: float = 0.95) -> str:
     """Every table of a release as one page."""
+    release = as_read(release)
     source, subject = release.provenance, release.about
     shown = displayed(release)
-    name = title or subject.title or headline(subject, release.table.space.axes)
+    name = title or subject.title or heading(release, release.table)
     only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
     only += f"<p>{escape(subject.universe)}</p>" if subject.universe else ""
     parts = "".join(

@@ -137,7 +137,7 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     for part in (*request.get("axes", ()), *request.get("where", ())):
         found += [str(label) for cell in part.get("cells", ()) for label in cell]
         found += [str(label) for label in part.get("categories", ())]
-    found += [words.title.format(of="") for words in registry.get("methods", view.measure).words.values()]
+    found += [speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words]
     return "\n".join(found).casefold()
 
 

@@ -20,6 +20,7 @@ from dalenius.core.release import Release
 from dalenius.errors import ParameterError, TooLarge, UnknownName
 from dalenius.linear.tabulation import bounds, tidy
 from dalenius.server.views import ReleaseView
+from dalenius.spec.answer import as_read
 
 CONTENTS = "ContentsCode"
 CONTENT_LABELS = {
@@ -96,7 +97,7 @@ class Dimension:
 
 def dimensions(release: Release) -> tuple[Dimension, ...]:
     """The table's axes, then the contents."""
-    axes = [Dimension.of(axis.name, axis.labels) for axis in release.table.space.axes]
+    axes = [Dimension.of(axis.name, axis.labels) for axis in as_read(release).table.space.axes]
     contents = Dimension(
         code=CONTENTS, label="Contents", codes=tuple(CONTENT_LABELS), labels=tuple(CONTENT_LABELS.values())
     )
@@ -130,6 +131,7 @@ def places_of(release: Release, selection: Selection) -> list[list[int]]:
 
 def cube(release: Release, places: list[list[int]]) -> Any:
     """Chosen numbers, in the order of the dimensions."""
+    release = as_read(release)
     table = release.table
     lower, upper = bounds(release, table)
     whole = np.stack([table.values, table.std_error, lower, upper], axis=-1).reshape(*table.shape, 4)

@@ -19,6 +19,7 @@ from dalenius.core import registry
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
+from dalenius.core.release import measure_of
 from dalenius.errors import UnknownName
 from dalenius.spec.document import DEFAULT_MEASURE, Document
 from dalenius.spec.request import RequestDocument
@@ -106,7 +107,7 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
 
 def method_of(content: Mapping[str, Any]) -> str:
     """Name of the method that a canonical request asks for."""
-    return str(content.get("options", {}).get("statistic") or content.get("measure", DEFAULT_MEASURE))
+    return measure_of(str(content.get("measure", DEFAULT_MEASURE)), content.get("options", {}))[0]
 
 
 def _meaning(request: RequestDocument) -> int:

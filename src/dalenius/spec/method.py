@@ -6,6 +6,7 @@ shown, its examples, and the version of its meaning. It never meets data.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dalenius.core import registry
@@ -18,11 +19,19 @@ from dalenius.spec.question import Question
 LANGUAGES = ("en", "de")
 
 
+class Answer(StrEnum):
+    """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells asked for."""
+
+    VALUE = "value"
+    NUMBER = "number"
+    CELL = "cell"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """How one language speaks of a method's answer.
 
-    `title` names what a cell shows and may hold {of}; `preview` says what error to expect and may hold {error} and
+    `title` names what a cell shows and may hold {of}, and {q} for the level of a quantile; `preview` says what error to expect and may hold {error} and
     {records}; `caption` stands under a table and may hold {level}, the confidence of its margins.
     """
 
@@ -38,6 +47,7 @@ class Method(Protocol):
     weighted, and on which a policy's rules about counts are kept; `scopes` under which promises it has a route;
     `has_error` whether its numbers carry a published error;
     `is_offered` whether a form may offer it with no key of its own filled in.
+    A method whose answer is no value of its variable also states `answer`.
     """
 
     name: ClassVar[str]
@@ -69,6 +79,12 @@ class JudgingMethod(Protocol):
     @staticmethod
     def judged(query: TableQuery, of: str, options: Mapping[str, object]) -> tuple[list[str], Any]:
         """The cells, and the statistic whose `queries` fetch their values and whose `is_dominated` judges them."""
+
+
+def answer_of(method: str) -> Answer:
+    """What a cell of this method's answer is."""
+    answer: Answer = getattr(registry.get("methods", method), "answer", Answer.VALUE)
+    return answer
 
 
 def counts_records(measure: str) -> bool:

@@ -105,6 +105,10 @@ class SubjectEntry(_Entry):
     columns: tuple[str, ...] = ()
     wafers: tuple[str, ...] = ()
     universe: str = Field(default="", description="whose records are covered, in one sentence")
+    q: str = Field(default="", description="level of a quantile; left out elsewhere")
+    candidates: tuple[AxisEntry, ...] = Field(
+        default=(), description="axes whose cells an answer was selected from, the last running fastest; left out elsewhere"
+    )
 
 
 class ReleaseDocument(_Entry):

@@ -14,9 +14,10 @@ from dalenius.core.domain import Axis
 from dalenius.core.estimate import level
 from dalenius.core.plan import margin_of_error
 from dalenius.core.release import Release, Subject, Table
+from dalenius.linear.answers import is_one_number
 from dalenius.linear.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import Words, counts_records
+from dalenius.spec.method import Answer, Words, answer_of, counts_records
 
 DEFAULT = "en"
 _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
@@ -68,9 +69,19 @@ def method_of(release: Release, table: Table) -> str:
     return table.measure if is_other and release.tables and table is not release.tables[0] else asked
 
 
+def title_of(method: str, language: str = DEFAULT, *, of: str = "", q: str = "") -> str:
+    """A method's title with the name of its variable and the level of a quantile, which may both be left open.
+
+    >>> title_of("quantile", of="income", q="0.25"), title_of("quantile", "de", of="Einkommen")
+    ('Quantile 0.25 of income', 'Quantil von Einkommen')
+    """
+    level_text = q.replace(".", ",") if language == "de" else q
+    return " ".join(words_of(method, language).title.replace("{q}", level_text).format(of=of).split())
+
+
 def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str:
     """What a cell shows: "Mean of Income"."""
-    text = words_of(method or subject.measure, language).title.format(of=subject.label(subject.of))
+    text = title_of(method or subject.measure, language, of=subject.label(subject.of), q=subject.q)
     if not subject.weight:
         return text
     return said(_WEIGHTED, language).format(measure=text, weight=subject.label(subject.weight))
@@ -78,7 +89,8 @@ def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str
 
 def unit_of(release: Release, table: Table) -> str:
     """The unit of a table's numbers; numbers of records have none."""
-    return "" if counts_records(table.measure) else release.about.unit
+    is_value = answer_of(method_of(release, table)) is Answer.VALUE
+    return release.about.unit if is_value and not counts_records(table.measure) else ""
 
 
 def axis_label(subject: Subject, axis: Axis) -> str:
@@ -101,7 +113,14 @@ def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, wh
 
 def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
     """A table in a few words."""
-    return headline(release.about, table.space.axes, language, shown_measure(release, table, language))
+    return headline(
+        release.about, classified(release, table), language, shown_measure(release, table, language)
+    )
+
+
+def classified(release: Release, table: Table) -> tuple[Axis, ...]:
+    """The axes by which a table is broken down: none where its one label names a number."""
+    return () if is_one_number(release, table) else table.space.axes
 
 
 def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> str:

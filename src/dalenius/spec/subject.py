@@ -1,9 +1,12 @@
 """The subject of a release, made in one place from the request and the dataset document."""
 
+from dalenius.core import registry
 from dalenius.core.domain import Domain
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
-from dalenius.core.release import Condition, Subject
+from dalenius.core.release import Condition, Subject, measure_of, public_axis
+from dalenius.spec.canonical import canonical
+from dalenius.spec.method import Answer, answer_of
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
@@ -16,10 +19,12 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
     named = [axis.variable for axis in request.axes(domain)]
     named += [*(condition.variable for condition in filters), *filter(None, (of, weight))]
     labels = {name: domain.variable(name).label or name for name in sorted(set(named))}
+    measure, q = measure_of(request.table.measure, request.privacy.options)
+    is_selected = measure in registry.names("methods") and answer_of(measure) is Answer.CELL
     return Subject(
         title=request.title,
         dataset=dataset or domain.name,
-        measure=request.method,
+        measure=measure,
         of=of,
         unit=domain.variable(of).unit if of else "",
         weight=weight,
@@ -29,6 +34,8 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         columns=tuple(layout["columns"]),
         wafers=tuple(layout["wafers"]),
         universe=universe_of(request, domain).sentence(labels),
+        q=q,
+        candidates=tuple(map(public_axis, canonical(request, domain).space.axes)) if is_selected else (),
     )
 
 

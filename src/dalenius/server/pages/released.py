@@ -23,7 +23,6 @@ from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
 from dalenius.spec import speech
-from dalenius.spec.canonical import method_of
 from dalenius.spec.speech import has_error
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -63,7 +62,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     release = shown.release
     values = "anchored" if params.get("values") == "anchored" and shown.view else "measured"
     if values == "anchored" and shown.view:
-        release = shown.services.reading.anchored(shown.user, shown.view.entry)
+        release = shown.read(shown.services.reading.anchored(shown.user, shown.view.entry))
     is_anchored = any(a.get("name") == "anchor" and a.get("margins") for a in release.adjustments)
     show = params.get("show", "value")
     confidence = params.get("confidence", "95") if params.get("confidence") in ("90", "95", "99") else "95"
@@ -115,8 +114,9 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         caption=_caption(shown, display, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(
             shown.dataset,
-            method_of(shown.provenance.request),
-            shown.provenance.request.get("of"),
+            shown.release.about.measure,
+            shown.release.about.of or None,
+            shown.release.about.q,
         ),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),

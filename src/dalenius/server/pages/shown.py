@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from dalenius.core.domain import Axis
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError
+from dalenius.linear.answers import labelled
 from dalenius.server.accounts import User
 from dalenius.server.auth import services_of
 from dalenius.server.pages.address import from_request
@@ -19,7 +20,6 @@ from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.spec import speech
-from dalenius.spec.canonical import method_of
 
 
 class Shown:
@@ -34,15 +34,13 @@ class Shown:
         state: TableState | None = None,
     ) -> None:
         """`state` is what was asked of a ready list; a stored release says itself what was asked."""
-        self.request, self.user, self.release, self.view = request, user, release, view
+        self.request, self.user, self.view = request, user, view
         self.state = state
         self.services = services_of(request)
         self.wording = Wording(language_of(request), self.services)
+        self.release = self.read(release)
         self.provenance = release.provenance
-        try:
-            self.dataset: DatasetView | None = self.services.reading.dataset(self.provenance.dataset)
-        except DaleniusError:
-            self.dataset = None
+        self.dataset = self._known(self.provenance.dataset)
         self.layout = [(key, value) for key, value in request.query_params.multi_items() if key in PLACES]
 
     @classmethod
@@ -52,6 +50,24 @@ class Shown:
         return cls(
             request, user, services.reading.release(user, entry), services.reading.release_view(user, entry)
         )
+
+    def read(self, release: Release) -> Release:
+        """A release with its answers named in the reader's language."""
+        wording, dataset = self.wording, self._known(release.provenance.dataset)
+        subject = release.about
+        return labelled(
+            release,
+            lambda table: wording.measure(
+                dataset, speech.method_of(release, table), subject.of or None, subject.q
+            ),
+        )
+
+    def _known(self, name: str) -> DatasetView | None:
+        try:
+            found: DatasetView = self.services.reading.dataset(name)
+        except DaleniusError:
+            return None
+        return found
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -68,16 +84,18 @@ class Shown:
     @property
     def described(self) -> str:
         """What is shown, by what, in the reader's language; beside a title that somebody gave."""
-        described = self.provenance.request
-        of = described.get("of")
-        variables = [axis.variable for axis in self._in_order()]
-        return self.wording.title(self.dataset, method_of(described), str(of) if of else None, variables)
+        subject, shown = self.release.about, set()
+        if self.release.tables:
+            shown = {axis.name for axis in speech.classified(self.release, self.release.table)}
+        variables = [axis.variable for axis in self._in_order() if axis.name in shown]
+        return self.wording.title(self.dataset, subject.measure, subject.of or None, variables, subject.q)
 
     def table_heading(self, table: Table) -> str:
         """A further table of the release in a few words."""
         method, of = speech.method_of(self.release, table), self.release.about.of
-        axes = speech.in_order(self.release.about, table.space.axes)
-        return self.wording.title(self.dataset, method, of or None, [axis.variable for axis in axes])
+        axes = speech.in_order(self.release.about, speech.classified(self.release, table))
+        variables = [axis.variable for axis in axes]
+        return self.wording.title(self.dataset, method, of or None, variables, self.release.about.q)
 
     @property
     def conditions(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.rationals import plain
-from dalenius.core.release import Provenance
+from dalenius.core.release import Provenance, Subject, measure_of
 from dalenius.errors import DaleniusError
 from dalenius.server import messages
 from dalenius.server.pages import numbers
@@ -127,10 +127,9 @@ class Wording:
         """A level of a hierarchy."""
         return dataset.level_name(self.language, level) if dataset else level
 
-    def measure(self, dataset: DatasetView | None, measure: str, of: str | None) -> str:
-        """What a cell shows."""
-        words = speech.words_of(measure, self.language)
-        return words.title.format(of=self.label(dataset, of) if of else "")
+    def measure(self, dataset: DatasetView | None, measure: str, of: str | None, q: str = "") -> str:
+        """What a cell shows; `q` is the level of a quantile."""
+        return speech.title_of(measure, self.language, of=self.label(dataset, of) if of else "", q=q)
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
         """What error to expect, in the words of the method."""
@@ -144,17 +143,19 @@ class Wording:
         content = {**preview.details, **{k: v for k, v in known.items() if v is not None}}
         return speech.expectation(method, content, self.num, self.language, label)
 
-    def title(self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str]) -> str:
+    def title(
+        self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str], q: str = ""
+    ) -> str:
         """A table in a few words."""
-        what = self.measure(dataset, measure, of)
+        what = self.measure(dataset, measure, of, q)
         names = _CROSS.join(self.label(dataset, name) for name in variables)
         return self.t("builder.by", measure=what, names=names) if names else what
 
     def release_title(self, view: ReleaseView) -> str:
         """The title of a released table in a list."""
-        of = view.request.get("of")
+        subject = Subject.derived(view.request)
         dataset = self._dataset(view.dataset)
-        title = self.title(dataset, view.measure, str(of) if of else None, list(view.variables))
+        title = self.title(dataset, subject.measure, subject.of or None, list(view.variables), subject.q)
         conditions = self.conditions(dataset, view.request)
         return f"{title} ({'; '.join(conditions)})" if conditions else title
 
@@ -182,9 +183,9 @@ class Wording:
         table = request.get("table", {})
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
-        return self.title(
-            self._dataset(dataset), str(table.get("measure", DEFAULT_MEASURE)), table.get("of"), names
-        )
+        options = {"q": table["q"]} if "q" in table else request.get("privacy", {}).get("options") or {}
+        measure, q = measure_of(str(table.get("measure", DEFAULT_MEASURE)), options)
+        return self.title(self._dataset(dataset), measure, table.get("of"), names, q)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
         """The title of a table being built."""
