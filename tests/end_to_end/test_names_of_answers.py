@@ -229,7 +229,10 @@ def test_one_number_bears_the_name_of_its_measure(
 
 
 def test_one_number_speaks_german_on_german_pages(releases: dict[str, Release], site: Any) -> None:
-    for name, title in {"second": "Zweitgrößter Wert von Ertrag", "quartile": "Quantil 0,25 von Ertrag"}.items():
+    for name, title in {
+        "second": "Zweitgrößter Wert von Ertrag",
+        "quartile": "Quantil 0,25 von Ertrag",
+    }.items():
         said = page(site, releases[name], "de")
         assert title in said and f"{title} nach" not in said
 
@@ -251,3 +254,11 @@ def test_the_list_of_tables_and_the_px_interface_use_the_same_names(
     entry = releases["cell"].provenance.ledger_entry
     data = reader.get(f"/pxweb/api/v2/tables/{entry}/data").json()
     assert data["dimension"]["region"]["category"]["label"] == {"east": "east"} and data["value"] == [None]
+
+
+def test_data_frames_and_notebooks_use_the_same_names(releases: dict[str, Release]) -> None:
+    frame = releases["crossed"].to_frame()
+    assert frame[["region", "kind", "status"]].values.tolist() == [["east", "crop", "selected"]]
+    assert releases["second"].to_frame()["output"].tolist() == ["second maximum"]
+    assert "Second largest Output" in repr(releases["second"]) and "by" not in repr(releases["second"])
+    assert "east" in releases["cell"]._repr_html_() and "selected" in releases["cell"]._repr_html_()

@@ -58,7 +58,9 @@ def _labelled(release: Release, table: Table, name: Callable[[Table], str]) -> T
     block = _block_of(release, table)
     if block is not None and block.role == SELECTION:
         # A table that is labelled already names the cell.
-        return table if table.measure == SELECTION and np.isnan(table.values[0]) else _selected(release, table)
+        return (
+            table if table.measure == SELECTION and np.isnan(table.values[0]) else _selected(release, table)
+        )
     if is_one_number(release, table):
         axes = tuple(replace(axis, labels=(name(table),)) for axis in table.space.axes)
         return replace(table, space=CellSpace(axes))
@@ -70,7 +72,8 @@ def _selected(release: Release, table: Table) -> Table:
     candidates = release.about.candidates or Subject.derived(release.provenance.request).candidates
     places = np.unravel_index(int(table.values[0]), tuple(len(axis) for axis in candidates))
     axes = tuple(
-        replace(axis, labels=(axis.labels[int(place)],)) for axis, place in zip(candidates, places, strict=True)
+        replace(axis, labels=(axis.labels[int(place)],))
+        for axis, place in zip(candidates, places, strict=True)
     )
     nothing = np.full(1, np.nan)
     return replace(table, space=CellSpace(axes), values=nothing, variance=nothing, measure=SELECTION)

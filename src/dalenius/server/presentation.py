@@ -23,6 +23,7 @@ from dalenius.server.views import (
     SavedTable,
     VariableView,
 )
+from dalenius.spec import speech
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 
@@ -137,7 +138,9 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     for part in (*request.get("axes", ()), *request.get("where", ())):
         found += [str(label) for cell in part.get("cells", ()) for label in cell]
         found += [str(label) for label in part.get("categories", ())]
-    found += [speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words]
+    found += [
+        speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words
+    ]
     return "\n".join(found).casefold()
 
 

@@ -107,7 +107,8 @@ class SubjectEntry(_Entry):
     universe: str = Field(default="", description="whose records are covered, in one sentence")
     q: str = Field(default="", description="level of a quantile; left out elsewhere")
     candidates: tuple[AxisEntry, ...] = Field(
-        default=(), description="axes whose cells an answer was selected from, the last running fastest; left out elsewhere"
+        default=(),
+        description="axes whose cells an answer was selected from, the last running fastest; left out elsewhere",
     )
 
 
