@@ -17,7 +17,7 @@ from dalenius.errors import ParameterError, TooLarge
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.methods._priced import priced, shown_as
 from dalenius.spec.document import Part, Whole
-from dalenius.spec.method import Answer, Words
+from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
 
@@ -76,7 +76,7 @@ class DominanceMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
-    answer: ClassVar[Answer] = Answer.NUMBER
+    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)

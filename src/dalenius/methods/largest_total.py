@@ -10,7 +10,7 @@ from dalenius.measurements.data_dependent_selection import DataDependentSelectio
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.methods._order_statistic import order_statistic_written
 from dalenius.spec.document import Part
-from dalenius.spec.method import Answer, Words
+from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -30,7 +30,7 @@ class LargestTotalMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
-    answer: ClassVar[Answer] = Answer.CELL
+    answer: ClassVar[AnswerKind] = AnswerKind.CELL
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)

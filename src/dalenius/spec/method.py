@@ -19,7 +19,7 @@ from dalenius.spec.question import Question
 LANGUAGES = ("en", "de")
 
 
-class Answer(StrEnum):
+class AnswerKind(StrEnum):
     """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells asked for."""
 
     VALUE = "value"
@@ -81,9 +81,9 @@ class JudgingMethod(Protocol):
         """The cells, and the statistic whose `queries` fetch their values and whose `is_dominated` judges them."""
 
 
-def answer_of(method: str) -> Answer:
+def answer_of(method: str) -> AnswerKind:
     """What a cell of this method's answer is."""
-    answer: Answer = getattr(registry.get("methods", method), "answer", Answer.VALUE)
+    answer: AnswerKind = getattr(registry.get("methods", method), "answer", AnswerKind.VALUE)
     return answer
 
 

@@ -17,7 +17,7 @@ from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import is_one_number
 from dalenius.linear.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import Answer, Words, answer_of, counts_records
+from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
 
 DEFAULT = "en"
 _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
@@ -89,7 +89,7 @@ def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str
 
 def unit_of(release: Release, table: Table) -> str:
     """The unit of a table's numbers; numbers of records have none."""
-    is_value = answer_of(method_of(release, table)) is Answer.VALUE
+    is_value = answer_of(method_of(release, table)) is AnswerKind.VALUE
     return release.about.unit if is_value and not counts_records(table.measure) else ""
 
 

@@ -6,7 +6,7 @@ from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.core.release import Condition, Subject, measure_of, public_axis
 from dalenius.spec.canonical import canonical
-from dalenius.spec.method import Answer, answer_of
+from dalenius.spec.method import AnswerKind, answer_of
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
@@ -20,7 +20,7 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
     named += [*(condition.variable for condition in filters), *filter(None, (of, weight))]
     labels = {name: domain.variable(name).label or name for name in sorted(set(named))}
     measure, q = measure_of(request.table.measure, request.privacy.options)
-    is_selected = measure in registry.names("methods") and answer_of(measure) is Answer.CELL
+    is_selected = measure in registry.names("methods") and answer_of(measure) is AnswerKind.CELL
     return Subject(
         title=request.title,
         dataset=dataset or domain.name,
