@@ -64,10 +64,10 @@ class Shown:
 
     def _known(self, name: str) -> DatasetView | None:
         try:
-            found: DatasetView = self.services.reading.dataset(name)
+            view: DatasetView = self.services.reading.dataset(name)
         except DaleniusError:
             return None
-        return found
+        return view
 
     @property
     def axes(self) -> tuple[Axis, ...]:
