@@ -21,6 +21,7 @@ from dalenius.cli import (
     reproduce,
     serve,
     show,
+    start,
 )
 from dalenius.cli.output import complain, translated
 
@@ -32,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
+app.command()(start.start)
 app.command()(describe.describe)
 app.command()(check.check)
 app.command()(register.register)

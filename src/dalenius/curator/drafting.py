@@ -17,6 +17,8 @@ from dalenius.engines._choice import engine_for, suffixes
 from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, summarise
 from dalenius.errors import RequestError
 
+__all__ = ["ColumnSummary", "draft", "labels_of", "may_be_listed", "summaries", "toml_key", "toml_text"]
+
 _BANNER = "# CONFIDENTIAL until you have checked it: categories and bounds below were read from the rows."
 _NOTE = "confirmed = false          # read from the data: check, then set to true"
 _MOST_ALTERNATIVES = 60
@@ -25,23 +27,16 @@ _LONGEST_NAME = 200
 
 def draft(data: str | Path, *, from_data: bool = False) -> str:
     """TOML text of a dataset document for one file that an engine can draft from."""
-    path = Path(data)
-    if not path.is_file():
-        raise RequestError(f"There is no file {str(data)!r}.", received=str(data))
-    if not path.name.lower().endswith(suffixes()):
-        raise RequestError(
-            f"describe reads files that end in {', '.join(suffixes())}; received {path.name!r}.",
-            received=path.name,
-        )
+    path = _readable(data)
     columns = _opened(path, ()).columns
     source = _opened(path, tuple(name for name in columns if _is_name(name)))
     lines = [_BANNER] if from_data else []
     lines += [
         "[dataset]",
-        f"name = {_text(path.name.split('.')[0] or 'data')}",
+        f"name = {toml_text(path.name.split('.')[0] or 'data')}",
         'population = ""            # who is in the data: owns the budget',
         'version = "1"',
-        f"source = {_text(path.name)}",
+        f"source = {toml_text(path.name)}",
         "",
         "[unit]",
         'relation = "add-remove"    # or "replace"',
@@ -56,6 +51,29 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
         else:
             lines += [*_heading(name), *_from_type(kind, is_text_file=source.is_text)]
     return "\n".join(lines) + "\n"
+
+
+def summaries(data: str | Path) -> dict[str, ColumnSummary]:
+    """What every column that can be declared holds, for the custodian alone; columns without a value are left out."""
+    path = _readable(data)
+    kinds = {name: kind for name, kind in _opened(path, ()).columns.items() if _is_name(name)}
+    source = _opened(path, tuple(kinds))
+    every = (
+        summarise(name, source.contents(name), is_boolean=kind == "BOOLEAN") for name, kind in kinds.items()
+    )
+    return {summary.name: summary for summary in every if summary.rows}
+
+
+def _readable(data: str | Path) -> Path:
+    path = Path(data)
+    if not path.is_file():
+        raise RequestError(f"There is no file {str(data)!r}.", received=str(data))
+    if not path.name.lower().endswith(suffixes()):
+        raise RequestError(
+            f"Drafts are made of files that end in {', '.join(suffixes())}; received {path.name!r}.",
+            received=path.name,
+        )
+    return path
 
 
 def _opened(path: Path, names: tuple[str, ...]) -> DraftSource:
@@ -75,7 +93,7 @@ def _domain(names: tuple[str, ...]) -> Domain:
 
 
 def _heading(name: str) -> list[str]:
-    return [f"[variables.{_key(name)}]", f"label = {_text(name)}"]
+    return [f"[variables.{toml_key(name)}]", f"label = {toml_text(name)}"]
 
 
 def _from_type(kind: str, *, is_text_file: bool) -> list[str]:
@@ -95,11 +113,11 @@ def _from_rows(summary: ColumnSummary) -> list[str]:
     """A declaration that reads every value of the column, or a remark on why there is none."""
     name = summary.name
     if summary.rows == 0:
-        return [f"# [variables.{_key(name)}] holds no value: left out."]
+        return [f"# [variables.{toml_key(name)}] holds no value: left out."]
     if summary.is_identifier:
         return [
-            f"# [variables.{_key(name)}] looks like an identifier: left out. If it tells the units apart, write",
-            f"# id = {_text(name)} (and max_rows, if a unit has several rows) in [unit].",
+            f"# [variables.{toml_key(name)}] looks like an identifier: left out. If it tells the units apart, write",
+            f"# id = {toml_text(name)} (and max_rows, if a unit has several rows) in [unit].",
         ]
     lines = _heading(name)
     if summary.missing:
@@ -109,11 +127,11 @@ def _from_rows(summary: ColumnSummary) -> list[str]:
         lines.append("# category (or number) that stands for them: missing = …")
     if summary.is_unique and summary.is_whole:
         lines.append("# No value comes twice: take it out if it is an identifier.")
-    has_categories = summary.texts is not None and _may_be_listed(summary.texts)
+    has_categories = summary.texts is not None and may_be_listed(summary.texts)
     if not summary.is_number or (summary.is_code and has_categories):
         if not has_categories or summary.texts is None:
             return [
-                f"# [variables.{_key(name)}] holds more than {MOST_CATEGORIES} texts, or bytes that are none: left out.",
+                f"# [variables.{toml_key(name)}] holds more than {MOST_CATEGORIES} texts, or bytes that are none: left out.",
                 "# Declare it with categories_file = …, if it is a classification.",
             ]
         lines += _listed(summary.texts)
@@ -134,17 +152,21 @@ def _numeric(summary: ColumnSummary) -> list[str]:
 
 def _listed(texts: tuple[str, ...]) -> list[str]:
     if DROP not in texts:
-        return [f"categories = [{', '.join(map(_text, texts))}]"]
-    # "drop" is the word for rows that are left out, so a value of that name takes another label.
-    labels = (f"{_text(t)} = {_text(t if t != DROP else 'drop (value)')}" for t in texts)
+        return [f"categories = [{', '.join(map(toml_text, texts))}]"]
+    labels = (f"{toml_text(text)} = {toml_text(label)}" for text, label in labels_of(texts).items())
     return [f"categories = {{ {', '.join(labels)} }}"]
+
+
+def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
+    """Each value with its label; "drop" is the word for rows that are left out, so a value of that name takes another."""
+    return {text: text if text != DROP else "drop (value)" for text in texts}
 
 
 def _is_name(name: str) -> bool:
     return 0 < len(name) <= _LONGEST_NAME and not any(ord(sign) < 32 for sign in name)
 
 
-def _may_be_listed(texts: tuple[str, ...]) -> bool:
+def may_be_listed(texts: tuple[str, ...]) -> bool:
     """Whether a document can hold the texts: all are Unicode, and names where they stand before a label."""
     try:
         "".join(texts).encode()
@@ -153,10 +175,10 @@ def _may_be_listed(texts: tuple[str, ...]) -> bool:
     return DROP not in texts or all(map(_is_name, texts))
 
 
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _text(name)
+def toml_key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else toml_text(name)
 
 
-def _text(content: str) -> str:
+def toml_text(content: str) -> str:
     """A basic string of TOML: JSON's, and DEL escaped too."""
     return json.dumps(content, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,350 @@
+"""`dalenius start FILE`: from a file of microdata to a first protected table by answering questions, no document typed."""
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dalenius.cli.start_documents import Answers, Declared
+    from dalenius.curator.drafting import ColumnSummary
+
+_AMOUNTS = {"1": ("strict", "0.02"), "2": ("moderate", "0.15"), "3": ("generous", "1")}
+_SHARES = {"1": ("a tenth", "1/10"), "2": ("a quarter", "1/4"), "3": ("half", "1/2")}
+_RANGE = re.compile(r"\s*(-?[\d.]+)\s*(?:\.\.|to|–)\s*(-?[\d.]+)\s*")
+
+
+def start(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file with the microdata.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New folder for documents, ledger and first table.")
+    ] = None,
+    codes: Annotated[
+        Path | None, typer.Option(help="Codebook: CSV with the columns variable, code and label.")
+    ] = None,
+) -> None:
+    """Ask what is needed for a first table, write the documents, register the file and release the table.
+
+    What is read from the rows is shown to you alone, variable by variable, and declared only if you confirm it.
+    """
+    from dalenius.cli.conversation import is_yes
+    from dalenius.curator.drafting import summaries
+    from dalenius.errors import ParameterError
+    from dalenius.spec.codebook import find_codebook, read_codebook
+
+    columns = summaries(data)
+    folder = output or Path(data.name.split(".")[0] or "data")
+    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        raise ParameterError(
+            f"{str(folder)!r} exists and is not empty; -o names another folder.", received=str(folder)
+        )
+    book = codes or find_codebook(data, columns)
+    if (
+        book is not None
+        and codes is None
+        and not is_yes(f"Take codes and labels from {book.name}?", default=True)
+    ):
+        book = None
+    labels = {} if book is None else read_codebook(book)
+    answers = _answers(data, folder, columns, labels, "" if book is None else book.name)
+    _write(folder, answers)
+    _register(folder / "dataset.toml")
+    _release(folder)
+
+
+def _answers(
+    data: Path,
+    folder: Path,
+    columns: "Mapping[str, ColumnSummary]",
+    labels: Mapping[str, Mapping[str, str]],
+    book: str,
+) -> "Answers":
+    """The conversation."""
+    from dalenius.cli.conversation import ask
+    from dalenius.cli.start_documents import Answers
+
+    name = data.name.split(".")[0] or "data"
+    population = ask("Who is in the data? A name for the population, which owns the budget", _named, name)
+    unit = ask("What is protected: a person, a household, a firm, …?", _named, "person")
+    unit_id, most = _unit(unit, columns)
+    variables = _variables(columns, labels, book, unit_id)
+    rho = _budget(population, unit)
+    axes, measure, of = _first_table(variables)
+    spend = rho * _share()
+    return Answers(
+        name=name,
+        source=Path(relpath(data, folder)).as_posix(),
+        population=population,
+        unit=unit,
+        unit_id=unit_id,
+        max_rows=most,
+        variables=tuple(variables),
+        rho=rho,
+        axes=tuple(axes),
+        measure=measure,
+        of=of,
+        spend=spend,
+    )
+
+
+def _named(answer: str) -> str:
+    from dalenius.errors import ParameterError
+
+    if not answer or len(answer) > 200 or not answer.isprintable():
+        raise ParameterError("A name has 1 to 200 printable characters.")
+    return answer
+
+
+def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
+    """The column that tells units apart, and how many rows of one may count."""
+    from dalenius.cli.conversation import ask, chosen, is_yes
+    from dalenius.errors import ParameterError
+
+    if not is_yes(f"Can one {unit} have several rows?", default=False):
+        return "", 1
+    names = list(columns)
+    likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
+    [unit_id] = ask("Which column tells them apart?", lambda answer: chosen(answer, names, most=1), likely)
+
+    def whole(answer: str) -> int:
+        if not answer.isdecimal() or not 1 <= int(answer) <= 1_000_000:
+            raise ParameterError(
+                "A whole number of rows, from what you know of the collection and not from the file."
+            )
+        return int(answer)
+
+    return unit_id, ask(f"At most how many rows of one {unit} may count? More rows need more noise", whole)
+
+
+def _variables(
+    columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str, unit_id: str
+) -> "list[Declared]":
+    """Which variables may stand in tables, each as it was confirmed."""
+    from dalenius.cli.conversation import ask, chosen
+    from dalenius.cli.output import console
+    from dalenius.cli.start_documents import LIST, Declared
+    from dalenius.cli.terminal import styled
+    from dalenius.core.sealed import BANNER
+
+    offered = [name for name, column in columns.items() if name != unit_id and not column.is_identifier]
+    out = console()
+    for number, name in enumerate(offered, start=1):
+        out.print(styled((f"{number:4d}  ", "dim"), name))
+    left_out = [name for name in columns if name not in offered]
+    if left_out:
+        out.print(styled(("Not offered, because they tell units apart: ", "dim"), ", ".join(left_out)))
+    wanted = ask(
+        "Which variables may stand in tables? Numbers, names, or all", lambda a: chosen(a, offered), "all"
+    )
+    out.print(styled((BANNER, "bold yellow")))
+    out.print(
+        "Enter confirms; - leaves a variable out. Or type what it may hold: a, b, c; 0 to 100; or @list.csv."
+    )
+    declared: list[Declared] = []
+    for name in wanted:
+        if name in labels:
+            one = Declared(name=name, origin=LIST.format(place=book), categories=labels[name])
+            out.print(styled((name, "bold"), f": {one.words} ({one.origin})"))
+            declared.append(one)
+        elif (confirmed := _confirmed(columns[name])) is not None:
+            declared.append(confirmed)
+    return declared
+
+
+def _confirmed(column: "ColumnSummary") -> "Declared | None":
+    """What a variable may hold, as read and confirmed or as typed; None if it is left out."""
+    from dalenius.cli.conversation import ask
+    from dalenius.cli.output import console
+    from dalenius.cli.start_documents import ROWS, Declared
+    from dalenius.cli.terminal import styled
+    from dalenius.curator.drafting import labels_of, may_be_listed
+
+    texts, missing = column.texts, column.missing > 0
+    if column.is_number and not column.is_code:
+        proposal = Declared(
+            name=column.name, origin=ROWS, bounds=column.bounds, step=column.step, has_missing=missing
+        )
+    elif texts is not None and may_be_listed(texts):
+        proposal = Declared(name=column.name, origin=ROWS, categories=labels_of(texts), has_missing=missing)
+    else:
+        proposal = None
+    said = proposal.words if proposal else "too many different texts to list"
+    none = "; some rows have no value" if missing else ""
+    console().print(styled((column.name, "bold"), f": {said}{none}"))
+    return ask(
+        "  Right?", lambda answer: _read_declaration(answer, column, proposal), "yes" if proposal else "-"
+    )
+
+
+def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared | None") -> "Declared | None":
+    """What an answer declares: the proposal, nothing, a range, a code list, or a list of categories."""
+    from dalenius.cli.start_documents import LIST, TYPED, Declared
+    from dalenius.errors import ParameterError
+    from dalenius.spec.codebook import read_code_list
+
+    missing = column.missing > 0
+    if answer.lower() in ("y", "yes"):
+        return proposal
+    if answer.lower() in ("-", "n", "no"):
+        return None
+    if answer.startswith("@"):
+        codes = read_code_list(answer[1:].strip())
+        place = Path(answer[1:].strip()).name
+        return Declared(
+            name=column.name, origin=LIST.format(place=place), categories=codes, has_missing=missing
+        )
+    if match := _RANGE.fullmatch(answer):
+        low, high = (_number(end) for end in match.groups())
+        if low >= high:
+            raise ParameterError("A range goes from a lower to a higher number.")
+        step = column.step if column.is_number else Fraction(1)
+        return Declared(name=column.name, origin=TYPED, bounds=(low, high), step=step, has_missing=missing)
+    texts = [text.strip() for text in re.split("[;,]", answer) if text.strip()]
+    if len(texts) < 2 or len(set(texts)) < len(texts):
+        raise ParameterError(
+            "Type at least two different categories with commas between them, a range, or - to leave it out."
+        )
+    return Declared(name=column.name, origin=TYPED, categories={t: t for t in texts}, has_missing=missing)
+
+
+def _number(text: str) -> Fraction:
+    from dalenius.core.rationals import rational
+
+    return rational(text, "a bound")
+
+
+def _budget(population: str, unit: str) -> Fraction:
+    """What all releases together may cost, in words."""
+    from dalenius.cli.conversation import ask
+    from dalenius.cli.output import console
+    from dalenius.core.rationals import rational
+    from dalenius.errors import ParameterError
+
+    console().print(
+        f"What may all releases about {population!r}, together and for ever, tell about one of them?"
+    )
+    for key, (word, rho) in _AMOUNTS.items():
+        epsilon = _epsilon(Fraction(rho))
+        console().print(
+            f"{key:>4s}  {word}: rho {rho}, epsilon {epsilon:.2g}: odds of anything about one {unit} change"
+        )
+        console().print(f"      by a factor of {_odds(epsilon)} at most, but for two chances in a million")
+
+    def read(answer: str) -> Fraction:
+        rho = rational(_AMOUNTS[answer][1] if answer in _AMOUNTS else answer, "rho")
+        if not Fraction(1, 10**6) <= rho <= 10:
+            raise ParameterError("Choose 1, 2 or 3, or write rho between 0.000001 and 10.")
+        return rho
+
+    return ask("Which budget? 1, 2, 3, or an amount of rho", read, "2")
+
+
+def _epsilon(rho: Fraction) -> float:
+    from dalenius.core.conversions import rho_to_epsilon
+
+    return float(rho_to_epsilon(rho, Fraction(1, 10**6)))
+
+
+def _odds(epsilon: float) -> str:
+    from dalenius.core.conversions import epsilon_to_odds
+
+    return f"{epsilon_to_odds(epsilon):,.2g}" if epsilon < 4 else f"{epsilon_to_odds(epsilon):,.0f}"
+
+
+def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
+    """Axes of the first table and what it shows: counts, or a mean where there is no variable with categories."""
+    from dalenius.cli.conversation import ask, chosen
+    from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
+    from dalenius.errors import ParameterError
+
+    names = [variable.name for variable in variables if variable.bounds is None]
+    if not names:
+        numbers = [variable.name for variable in variables]
+        if not numbers:
+            raise ParameterError("No variable is left, so there is no table to release. Nothing was written.")
+        return (
+            [],
+            "mean",
+            ask("The mean of which number?", lambda a: chosen(a, numbers, most=1), numbers[0])[0],
+        )
+    for number, name in enumerate(names, start=1):
+        console().print(styled((f"{number:4d}  ", "dim"), name))
+    axes = ask(
+        "The first table counts by which of them? One, two or three",
+        lambda a: chosen(a, names, most=3),
+        names[0],
+    )
+    return axes, "count", ""
+
+
+def _share() -> Fraction:
+    """How much of the budget the first table may spend."""
+    from dalenius.cli.conversation import ask
+    from dalenius.errors import ParameterError
+
+    def read(answer: str) -> Fraction:
+        if answer not in _SHARES:
+            raise ParameterError("Choose 1, 2 or 3.")
+        return Fraction(_SHARES[answer][1])
+
+    words = ", ".join(f"{key} {word}" for key, (word, _) in _SHARES.items())
+    return ask(f"How much of the budget may this table spend? {words}", read, "1")
+
+
+def _write(folder: Path, answers: "Answers") -> None:
+    from dalenius.cli.output import console
+    from dalenius.cli.start_documents import dataset_text, policy_text, request_text
+    from dalenius.cli.terminal import styled
+    from dalenius.spec import load
+
+    texts = {
+        "dataset.toml": dataset_text(answers),
+        "policy.toml": policy_text(answers, _epsilon(answers.rho)),
+        "request.toml": request_text(answers),
+    }
+    load.load_dataset(texts["dataset.toml"])
+    load.load_policy(texts["policy.toml"])
+    load.load_request(texts["request.toml"])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    console().print(styled("Documents written to ", (str(folder), "bold"), f": {', '.join(texts)}."))
+
+
+def _register(dataset: Path) -> None:
+    """Register the file; where most values are undeclared the custodian is asked."""
+    from dalenius.cli.conversation import is_yes
+    from dalenius.cli.register import register
+    from dalenius.errors import Undeclared
+
+    try:
+        register(dataset)
+    except Undeclared as refusal:
+        typer.echo(refusal.message, err=True)
+        if not is_yes("Register it all the same?", default=False):
+            raise
+        register(dataset, accept_unseen=True)
+
+
+def _release(folder: Path) -> None:
+    """Show what the first table costs and how far off it will be; release it if that is wanted."""
+    from dalenius.cli.conversation import is_yes
+    from dalenius.cli.output import console
+    from dalenius.cli.plan import plan
+    from dalenius.cli.release import release
+    from dalenius.cli.terminal import styled
+
+    request = folder / "request.toml"
+    plan(request)
+    if is_yes("Release this table?", default=True):
+        release(request, output=folder / "first-table")
+    console().print(
+        styled(
+            ("Next: ", "bold"), f"edit a copy of {request}, then `dalenius plan` and `dalenius release` it."
+        )
+    )
