@@ -9,15 +9,19 @@ import pytest
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Hierarchy, Variable
+from dalenius.core.law import Censored, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
-from dalenius.errors import OtherRows
+from dalenius.errors import OtherRows, Unsupported
+from dalenius.linear import joint
+from dalenius.linear.tabulation import bounds
 from dalenius.lists.tables import answer_from_list
 from dalenius.methods.margins.plan import plan_list
+from dalenius.postprocess._shown_counts import shown_from
 from dalenius.spec.canonical import describe_axis
 
 REGIONS = Categories(labels=("r1", "r2", "r3", "r4"), missing="r1", unseen="r1")
@@ -44,6 +48,18 @@ ASKED = {"axes": [describe_axis(axis, DOMAIN) for axis in FULL], "where": []}
 COUNTS = np.random.default_rng(0).integers(0, 50, (4, 2, 3))
 
 
+def counted(space: CellSpace) -> IntArray:
+    """The exact counts of a table over some of the variables, at some level."""
+    counts, axes = COUNTS, {axis.variable: axis for axis in space.axes}
+    for place, full in reversed(list(enumerate(FULL))):
+        axis = axes.get(full.variable)
+        codes = [0] * len(full) if axis is None else axis.codes
+        groups = [[i for i, code in enumerate(codes) if code == group] for group in range(max(codes) + 1)]
+        sums = np.stack([counts.take(members, axis=place).sum(axis=place) for members in groups], axis=place)
+        counts = sums if axis is not None else sums.squeeze(axis=place)
+    return counts.ravel()
+
+
 @lru_cache
 def planned(strategy: str, budget: Budget, margins: tuple[tuple[str, ...], ...]) -> TablePlan:
     definition = registry.get("definitions", budget.definition)()
@@ -60,9 +76,7 @@ def stored(
     for step in plan.measurements:
         exact = []
         for query in step.needs:
-            names = [a.variable for a in query.space.axes]  # type: ignore[union-attr]
-            gone = tuple(i for i, a in enumerate(FULL) if a.variable not in names)
-            exact.append(Sealed(COUNTS.sum(axis=gone).ravel()))
+            exact.append(Sealed(counted(query.space)))  # type: ignore[union-attr]
         block = step.block(step.run(tuple(exact), step.draw(rng), rng))
         assert block is not None
         blocks.append(block)
@@ -216,3 +230,36 @@ def test_an_adjusted_list_answers_with_sums_of_what_was_shown() -> None:
     assert found is not None
     assert found.values == pytest.approx(shown.tables[0].values.reshape(4, 2, 3).sum(axis=(0, 1)))
     assert not found.table.is_unbiased
+
+
+def test_sums_over_nested_levels_have_the_variance_of_their_covariances() -> None:
+    """Several blocks along a hierarchy: the variance of a sum follows from all covariances of the shown cells."""
+    release = stored("split", ZERO, margins=[("region", "sex"), ("region.country",)])
+    assert isinstance(release.law, Joint) and release.law.structure == "nested" and len(release.blocks) > 1
+    covariance = joint.covariance(release, release.tables[0], range(8))
+    both = Filter(variable="age", codes=(0, 1, 2))
+    total = answer_from_list(release, CellSpace(()), (both,), DOMAIN)
+    assert total is not None
+    assert total.table.values.tolist() == pytest.approx([release.tables[0].values.sum()])
+    assert total.table.variance.tolist() == pytest.approx([covariance.sum()])
+    by_sex = answer_from_list(release, CellSpace((FULL[1],)), (both,), DOMAIN)
+    assert by_sex is not None
+    women = covariance[::2, ::2].sum()
+    assert by_sex.table.variance.tolist() == pytest.approx([women, covariance[1::2, 1::2].sum()])
+    assert not np.isclose(women, release.tables[0].variance[::2].sum())
+
+
+def test_cells_of_a_list_under_a_rule_on_small_counts_are_answered_one_by_one() -> None:
+    """Hidden counts have no sum; a cell of the list is a cell of the answer, under the same censored law."""
+    plain = stored("interior", ZERO, margins=[("region", "sex", "age")])
+    law = Censored(plain.blocks[0].law, 5)  # type: ignore[arg-type]
+    shown = shown_from(5, plain.with_(law=law))
+    one = answer_from_list(shown, CellSpace((FULL[0],)), (Filter(variable="sex", codes=(0,)), Filter(variable="age", codes=(2,))), DOMAIN)  # fmt: skip
+    assert one is not None and one.law == law and not one.table.is_unbiased
+    assert one.table.values.tolist() == shown.tables[0].values.reshape(4, 2, 3)[:, 0, 2].tolist()
+    lower, upper = bounds(one, one.table)
+    whole = bounds(shown, shown.tables[0])
+    assert lower.tolist() == whole[0].reshape(4, 2, 3)[:, 0, 2].tolist()
+    assert upper.tolist() == whole[1].reshape(4, 2, 3)[:, 0, 2].tolist()
+    with pytest.raises(Unsupported):
+        answer_from_list(shown, CellSpace((FULL[0], FULL[2])), (), DOMAIN)

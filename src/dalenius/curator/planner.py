@@ -94,7 +94,7 @@ class Planner:
         definition = self.definition(budget)
         _check_amounts(budget, definition)
         form = canonical(request, self.domain)
-        self._check(request, form)
+        self.check(request, form)
 
         def choose(named: str | None, sensitivity: Sensitivity, part: Budget) -> Mechanism:
             return self.choose(named, sensitivity, part, definition)
@@ -127,7 +127,7 @@ class Planner:
             )
         return definition
 
-    def _check(self, request: RequestDocument, form: Canonical) -> None:
+    def check(self, request: RequestDocument, form: Canonical) -> None:
         """Refuse names that are not confirmed, and more cells than the policy allows."""
         names = {axis.variable for axis in form.space.axes} | {f.variable for f in form.filters}
         names |= {name for name in (request.table.of, request.table.weight) if name is not None}

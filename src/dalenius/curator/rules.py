@@ -27,7 +27,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
-from dalenius.methods._ruled_noise import check_variance
+from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.method import counts_records
 from dalenius.spec.policy import PolicyDocument, TableRules
@@ -167,24 +167,18 @@ def _check_counts(rules: TableRules, request: RequestDocument) -> None:
 def _check_noise(rules: TableRules, plan: TablePlan) -> None:
     if rules.truncation is None and not rules.maximum_entropy:
         return
-    law, name = plan.law, "max_entropy" if rules.maximum_entropy else "truncated_laplace"
-    is_plain = isinstance(law, Additive) and [m.law for m in plan.measurements] == [law]
-    if is_plain and isinstance(law, Additive) and law.noise.name == name:
-        limit = rules.truncation
-        if law.noise.support == (None if limit is None else -limit, limit):
-            return
+    law = plan.law
+    if (
+        isinstance(law, Additive)
+        and [m.law for m in plan.measurements] == [law]
+        and has_ruled_noise(rules, law)
+    ):
+        return
     raise NotAllowed(
-        f"The policy asks for {name} noise (truncation, maximum_entropy), which is a law for one plain table of counts."
+        f"The policy asks for {ruled_name(rules)} noise (truncation, maximum_entropy), which is a law for one plain table of counts."
         " Ask for the table alone, without margins or strategy.",
         rule="maximum_entropy" if rules.maximum_entropy else "truncation",
     )
-
-
-def least_shown(rules: TableRules) -> int | None:
-    """The smallest count other than 0 that may be shown; None without such a rule."""
-    if rules.threshold is not None:
-        return rules.threshold
-    return 1 if rules.nonnegative else None
 
 
 def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:

@@ -13,15 +13,19 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.law import Additive, FloatArray, Joint
+from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Law
 from dalenius.core.query import Filter
-from dalenius.core.release import Release, Table
+from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
+from dalenius.linear import joint
 from dalenius.linear.margins import subsets
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered, placed
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
+
+# Cells of a table whose covariances are held at once.
+_MOST_DENSE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,11 @@ class _Selection:
     groups: tuple[int, ...]
     size: int
 
+    @property
+    def counts(self) -> IntArray:
+        """How many labels of the list go to each label of the answer."""
+        return np.bincount([group for group in self.groups if group >= 0], minlength=self.size)
+
 
 @dataclass(frozen=True, eq=False)
 class _Found:
@@ -39,6 +48,11 @@ class _Found:
     space: CellSpace
     source: Table
     selections: list[_Selection]
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether every cell of the answer is one cell of the list: nothing is added up."""
+        return all(selection.counts.max(initial=0) <= 1 for selection in self.selections)
 
 
 def answer_from_list(
@@ -182,11 +196,16 @@ def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any])
     note = {"name": "sum of a stored list", "list": about.digest, "tables": names, "cost": "none"}
     nothing = {k: ("0" if k in ("rho", "delta", "epsilon") else v) for k, v in about.cost.items()}
     tables = tuple(_table(release, one) for one in found)
+    # The measured blocks of an adjusted list are not those of its sums.
+    blocks = release.blocks if all(table.is_unbiased for table in tables) else ()
+    law: Law = Joint("list", {"list": about.digest, "tables": names})
+    if isinstance(release.law, Censored):
+        # Such a list has no sums: each cell of the answer is one of its own, under its own law.
+        law, blocks = release.law, tuple(_block(table, release.law) for table in tables)
     return release.with_(
-        # The measured blocks of an adjusted list are not those of its sums.
-        blocks=release.blocks if all(table.is_unbiased for table in tables) else (),
+        blocks=blocks,
         tables=tables,
-        law=Joint("list", {"list": about.digest, "tables": names}),
+        law=law,
         adjustments=(*release.adjustments, note),
         provenance=replace(about, cost=nothing, strategy="stored list", request={**about.request, **asked}),
         # The list's own title and layout are not those of a table from it.
@@ -197,7 +216,7 @@ def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any])
 def _table(release: Release, found: _Found) -> Table:
     source, space, selections = found.source, found.space, found.selections
     values = _summed(source.values.reshape(source.shape), selections)
-    variance = _variance(release, source, selections)
+    variance = _variance(release, found)
     own = [
         axis.variable for axis in source.space.axes if any(a.variable == axis.variable for a in space.axes)
     ]
@@ -223,28 +242,48 @@ def _summed(array: FloatArray, selections: Sequence[_Selection]) -> FloatArray:
     return out
 
 
-def _variance(release: Release, table: Table, selections: Sequence[_Selection]) -> FloatArray:
-    """Exact: for a product of label sets the covariance of a residual component is a product over axes."""
-    law = release.law
-    counts = [np.bincount([g for g in s.groups if g >= 0], minlength=s.size) for s in selections]
-    if isinstance(law, Joint) and law.structure == "margins":
-        names = list(law.parameters["axes"])
-        margin = tuple(names.index(axis.name) for axis in table.space.axes)
-        place = {a: k for k, a in enumerate(margin)}
-        components = {tuple(a): float(v) for a, v in law.parameters["components"]}
-        total = np.zeros([s.size for s in selections])
-        for a in subsets(tuple(sorted(margin))):
-            if a not in components:
-                continue
-            part: FloatArray = np.array(components[a])
-            for axis in range(len(margin)):
-                n, m = len(table.space.axes[axis]), counts[axis].astype(np.float64)
-                factor = m - m * m / n if any(place[i] == axis for i in a) else (m / n) ** 2
-                part = np.multiply.outer(part, factor)
-            total += part
-        return total
-    if isinstance(law, Additive) or (
+def _block(table: Table, law: Censored) -> Block:
+    return Block(name=table.name, space=table.space, values=table.values.astype(np.int64), law=law)
+
+
+def _variance(release: Release, found: _Found) -> FloatArray:
+    """Exact: of one cell what the list says, of a sum what the list's law says."""
+    law, table, selections = release.law, found.source, found.selections
+    is_one_draw = isinstance(law, Additive) or (
         isinstance(law, Joint) and law.structure == "nested" and len(release.blocks) == 1
-    ):
+    )
+    if found.is_picked or is_one_draw:
         return _summed(table.variance.reshape(table.shape), selections)
+    if isinstance(law, Joint) and law.structure == "margins":
+        return _component_variance(law, table, selections)
+    if isinstance(law, Joint) and law.structure == "nested" and table.space.size <= _MOST_DENSE:
+        return _dense_variance(release, table, selections)
     raise Unsupported("The stored list has no law from which variances of sums follow.")
+
+
+def _component_variance(law: Joint, table: Table, selections: Sequence[_Selection]) -> FloatArray:
+    """For a product of label sets the covariance of a residual component is a product over axes."""
+    names = list(law.parameters["axes"])
+    margin = tuple(names.index(axis.name) for axis in table.space.axes)
+    place = {a: k for k, a in enumerate(margin)}
+    components = {tuple(a): float(v) for a, v in law.parameters["components"]}
+    total = np.zeros([selection.size for selection in selections])
+    for a in subsets(tuple(sorted(margin))):
+        if a not in components:
+            continue
+        part: FloatArray = np.array(components[a])
+        for axis, selection in enumerate(selections):
+            n, m = len(table.space.axes[axis]), selection.counts.astype(np.float64)
+            factor = m - m * m / n if any(place[i] == axis for i in a) else (m / n) ** 2
+            part = np.multiply.outer(part, factor)
+        total += part
+    return total
+
+
+def _dense_variance(release: Release, table: Table, selections: Sequence[_Selection]) -> FloatArray:
+    """From the covariance of all cells of the table: sums over its rows, then the same sums over its columns."""
+    size, shape = table.space.size, [selection.size for selection in selections]
+    covariance = joint.covariance(release, table, range(size))
+    half = np.stack([_summed(row.reshape(table.shape), selections).ravel() for row in covariance])
+    sums = [_summed(column.reshape(table.shape), selections).ravel() for column in half.T]
+    return np.array([sums[cell][cell] for cell in range(len(sums))]).reshape(shape)

@@ -6,6 +6,7 @@ from math import isfinite
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import NotAllowed, Unsupported
@@ -53,6 +54,27 @@ def _most_random(
             delta=float(profile.delta),
         )
     return law
+
+
+def ruled_name(rules: TableRules) -> str:
+    """Name of the noise that truncation and maximum entropy ask for."""
+    return "max_entropy" if rules.maximum_entropy else "truncated_laplace"
+
+
+def has_ruled_noise(rules: TableRules, law: Additive) -> bool:
+    """Whether a law is exactly the one that truncation and maximum entropy ask for."""
+    limit = rules.truncation
+    return law.noise.name == ruled_name(rules) and law.noise.support == (
+        None if limit is None else -limit,
+        limit,
+    )
+
+
+def least_shown(rules: TableRules) -> int | None:
+    """The smallest count other than 0 that may be shown; None without such a rule."""
+    if rules.threshold is not None:
+        return rules.threshold
+    return 1 if rules.nonnegative else None
 
 
 def check_variance(rules: TableRules, variance: float) -> None:

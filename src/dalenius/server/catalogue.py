@@ -16,7 +16,7 @@ from dalenius.ledger.entry import Entry
 from dalenius.ledger.ledger import connect
 from dalenius.ledger.store import read_head
 from dalenius.server.views import ReleaseView
-from dalenius.spec.canonical import method_of
+from dalenius.spec.canonical import digest, method_of
 
 
 class Catalogue:
@@ -30,6 +30,7 @@ class Catalogue:
         self._looked = float("-inf")
         self._charged: dict[str, ReleaseView] = {}
         self._keys: dict[str, str] = {}
+        self._requests: dict[str, list[str]] = {}
         self._releases: dict[str, ReleaseView] = {}
         self._were_public: set[str] = set()
 
@@ -70,6 +71,11 @@ class Catalogue:
         releases = self.refreshed()
         return releases.get(self._keys.get(key, ""))
 
+    def by_request(self, digest: str) -> list[ReleaseView]:
+        """Releases of one canonical request, under whatever rules and law, the oldest first."""
+        releases = self.refreshed()
+        return [releases[entry] for entry in self._requests.get(digest, ()) if entry in releases]
+
     def was_public(self, entry: str) -> bool:
         """Whether a release is or ever was published."""
         return entry in self._were_public
@@ -79,6 +85,7 @@ class Catalogue:
         if entry.kind == "charge":
             self._charged[entry.name] = _view(entry)
             self._keys[body["key"]] = entry.name
+            self._requests.setdefault(digest(body["request"]), []).append(entry.name)
         elif entry.kind == "release":
             self._releases[body["entry"]] = self._with(body["entry"], body["status"])
         elif entry.kind == "status":

@@ -1,17 +1,22 @@
 """Tables from a stored list: released once, then any table that the list holds is a free and consistent sum of it.
 
 Nothing here reads data, except `release`, which the custodian's list pays for once like any other request. A request that
-the list can answer is answered from it, whoever asks, so that nobody buys a second, contradicting number.
+the list can answer is answered from it, whoever asks, so that nobody buys a second, contradicting number. Where a rule of the
+policy does not let such a table be shown it is refused, from the list and as a release (docs/decisions/0005).
 """
 
 import threading
+from dataclasses import dataclass
 
 from dalenius.core.release import Release, Status
-from dalenius.errors import NotRegistered, Unsupported
+from dalenius.curator import rules
+from dalenius.errors import NotRegistered, PolicyError, RequestError, Unsupported
+from dalenius.lists.rules import check, check_keys, refused
 from dalenius.lists.tables import answer_from_list
 from dalenius.server import downloads
 from dalenius.server.operations import Desk, Served
 from dalenius.server.views import ReleaseView
+from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
@@ -21,13 +26,22 @@ from dalenius.spec.subject import subject_of
 LIST_PURSE = "(list)"
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The request of a list under the rules of today: its digest, its key, or why it would be refused now."""
+
+    digest: str
+    key: str = ""
+    refusal: PolicyError | RequestError | None = None
+
+
 class Lists:
     """The stored lists of the served data sets."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._lock = threading.Lock()
-        self._keys: dict[str, str] = {}
+        self._requests: dict[str, _Asked] = {}
         self._releases: dict[str, Release] = {}
 
     def document(self, served: Served) -> RequestDocument | None:
@@ -37,30 +51,54 @@ class Lists:
         return load_request(self._desk.config.path(served.entry.list))
 
     def view(self, served: Served) -> ReleaseView | None:
-        """The published list of a data set."""
-        document = self.document(served) if served.name not in self._keys else None
-        if served.name not in self._keys:
-            if document is None:
-                return None
-            try:
-                key = self._desk.quote(served, document, "", is_stored=True).charge.key
-            except NotRegistered:
-                return None
-            with self._lock:
-                self._keys[served.name] = key
+        """The published list of a data set: under the rules of today or, without one, under earlier ones."""
+        asked = self._asked(served)
+        if asked is None:
+            return None
         with self._desk.outages():
-            found = self._desk.catalogue.by_key(self._keys[served.name])
-        return found if found is not None and found.status == Status.PUBLISHED else None
+            own = self._desk.catalogue.by_key(asked.key)
+            views = [*self._desk.catalogue.by_request(asked.digest), *([own] if own else [])]
+        return next((view for view in reversed(views) if view.status == Status.PUBLISHED), None)
 
-    def release(self, served: Served) -> str | None:
-        """Release the list, if the data set has one; charged once, whoever asks and however often."""
+    def _asked(self, served: Served) -> _Asked | None:
+        """None where there is no list, or the data set is not registered yet."""
+        if served.name in self._requests:
+            return self._requests[served.name]
         document = self.document(served)
         if document is None:
             return None
+        digest = canonical(document, served.curator.domain).digest
+        try:
+            asked = _Asked(digest, self._desk.quote(served, document, "", is_stored=True).charge.key)
+        except NotRegistered:
+            return None
+        except (PolicyError, RequestError) as error:
+            asked = _Asked(digest, refusal=error)
+        with self._lock:
+            self._requests[served.name] = asked
+        return asked
+
+    def release(self, served: Served) -> str | None:
+        """Release the list, if the data set has one; charged once, whoever asks and however often.
+
+        A list that was released under earlier rules stays the list until the custodian withdraws it.
+        """
+        document, asked = self.document(served), self._asked(served)
+        if document is None:
+            return None
+        if asked is not None:
+            with self._desk.outages():
+                views = self._desk.catalogue.by_request(asked.digest)
+            for view in reversed(views):
+                if view.status != Status.WITHDRAWN:
+                    return view.entry
         return self._desk.release(served, document, analyst=LIST_PURSE, approved_by="", stage=lambda _: None)
 
     def answer(self, served: Served, request: RequestDocument) -> Release | None:
-        """The table from the list; None if there is no published list, or it does not hold the table."""
+        """The table from the list; None if there is no published list, or it does not hold the table.
+
+        A table that it holds and that a rule of the policy does not let be shown is refused.
+        """
         try:
             return self.find(served, request)
         except Unsupported:
@@ -74,26 +112,39 @@ class Lists:
             or request.table.weight is not None
         ):
             return None
-        view = self.view(served)
+        view, domain = self.view(served), served.curator.domain
         if view is None:
             return None
-        domain = served.curator.domain
-        found = answer_from_list(
-            self._stored(view),
-            request.space(domain),
-            request.filters(domain),
-            domain,
-            request.margins(domain),
+        stored = self._stored(view)
+        answer = answer_from_list(
+            stored, request.space(domain), request.filters(domain), domain, request.margins(domain)
         )
-        title = served.curator.document.dataset.title
-        return found and found.with_(subject=subject_of(request, domain, title))
+        if answer is None:
+            return None
+        rules.check_universe(request, domain)
+        self._check(served, request, answer, stored)
+        return answer.with_(subject=subject_of(request, domain, served.curator.document.dataset.title))
+
+    def _check(self, served: Served, request: RequestDocument, answer: Release, stored: Release) -> None:
+        """Refuse a table that is not shown under the rules of today, or that leaves aside what the request names."""
+        asked, curator = self._asked(served), served.curator
+        assert asked is not None
+        curator.planner.check(request, canonical(request, curator.domain))
+        check_keys(request, stored)
+        if asked.refusal is not None:
+            reason = f"the list was released before it. {asked.refusal.message}"
+            raise refused(stored, str(asked.refusal.detail.get("rule", "policy")), reason)
+        with self._desk.outages():
+            own = self._desk.catalogue.by_key(asked.key)
+        is_current = own is not None and own.entry == stored.provenance.ledger_entry
+        check(answer, stored, curator.policy, is_current=is_current)
 
     def _stored(self, view: ReleaseView) -> Release:
         with self._lock:
-            known = self._releases.get(view.entry)
-        if known is None:
+            stored = self._releases.get(view.entry)
+        if stored is None:
             with self._desk.outages():
-                known = downloads.read(self._desk.ledger.release(view.entry))
+                stored = downloads.read(self._desk.ledger.release(view.entry))
             with self._lock:
-                self._releases[view.entry] = known
-        return known
+                self._releases[view.entry] = stored
+        return stored

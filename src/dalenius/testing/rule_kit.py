@@ -96,6 +96,34 @@ def routes() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield name, f"two numbers {number}", {"table": table, "privacy": two}
 
 
+ONE, ALL = (
+    {"definition": "approximate", "epsilon": 4, "delta": "1e-4"},
+    {"definition": "zero_concentrated", "rho": 40},
+)
+LISTS: dict[str, dict[str, Any]] = {
+    "one table": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
+    "margins": {"table": {"rows": ["sex", "region"], "margins": "all"}, "privacy": ALL},
+    "levels": {
+        "table": {"rows": ["sex", "region"], "margins": [["sex", "region"], ["region.half"]]},
+        "privacy": ALL,
+    },
+    "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
+}
+"""Lists that are released once; the tables of `SUMS` are asked of each of them."""
+SUMS: dict[str, dict[str, Any]] = {
+    "whole": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
+    "turned": {"table": {"rows": ["region"], "columns": ["sex"]}, "privacy": ONE},
+    "part": {"table": {"rows": ["sex"], "where": {"region": "north"}}, "privacy": ONE},
+    "sum": {"table": {"rows": ["sex"]}, "privacy": ONE},
+    "level": {"table": {"rows": [{"variable": "region", "level": "half"}]}, "privacy": ONE},
+    "total": {"table": {}, "privacy": ONE},
+    "margins": {"table": {"rows": ["sex"], "columns": ["region"], "margins": "all"}, "privacy": ALL},
+    "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
+    "strategy": {"table": {"rows": ["sex", "region"]}, "privacy": ONE | {"strategy": "split"}},
+    "mechanism": {"table": {"rows": ["sex"]}, "privacy": ONE | {"mechanism": "staircase"}},
+}
+
+
 def _tables(release: Release) -> list[Any]:
     return [value for table in release.tables for value in table.values.tolist()]
 

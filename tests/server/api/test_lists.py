@@ -115,7 +115,7 @@ def test_a_table_of_other_records_is_refused_and_told_how_to_be_answered(
 def test_margins_that_the_list_holds_come_from_it(listed: Callable[[str], Site]) -> None:
     """Margins count the records of their own full cross; over all variables of the list those are the list's."""
     site = listed("interactive")
-    every = document(1, ["town", "sex", "age"], margins="all")
+    every = document(1, ["town", "sex", "age"], margins="all", universe="complete")
     answer = site.call("", "POST", TABLES, json=every)
     assert answer.status_code == 200, answer.text
     tables = {table["name"]: table["values"] for table in answer.json()["tables"]}
@@ -125,7 +125,9 @@ def test_margins_that_the_list_holds_come_from_it(listed: Callable[[str], Site])
         round(v, 6) for v in tables["town"]
     ]
     assert round(sum(cells), 6) == round(tables["total"][0], 6)
-    some = document(1, ["town", "sex"], margins=[["town"], []], where=AGE)
+    unsaid = site.call("", "POST", TABLES, json=document(1, ["town", "sex", "age"], margins="all"))
+    assert unsaid.status_code == 400 and unsaid.json()["error"]["detail"]["key"] == "universe"
+    some = document(1, ["town", "sex"], margins=[["town"], []], where=AGE, universe="complete")
     coarse = site.call("", "POST", TABLES, json=some).json()["tables"]
     assert [round(v, 6) for v in coarse[0]["values"]] == [round(v, 6) for v in tables["town"]]
     fewer = site.call("", "POST", TABLES, json=document(1, ["town", "sex"], margins="all"))

@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core import registry
-from dalenius.errors import DaleniusError, OtherRows, RequestError
+from dalenius.errors import DaleniusError, NotAllowed, OtherRows, RequestError
 from dalenius.server.accounts import User
 from dalenius.server.auth import (
     RELEASERS,
@@ -177,7 +177,10 @@ def _narrower(
     if not where or len(labels) < len(where) or sum(map(len, labels.values())) > _MOST_LABELS:
         return None
     found = replace(state, where={**state.where, **labels})
-    if services.reading.list_answer(user, dataset.name, found.to_request(dataset.name)) is None:
+    try:
+        if services.reading.list_answer(user, dataset.name, found.to_request(dataset.name)) is None:
+            return None
+    except NotAllowed:
         return None
     names = ", ".join(wording.label(dataset, name) for name in where)
     return names, f"/d/{quote(dataset.name)}/list?{urlencode(found.to_pairs())}"

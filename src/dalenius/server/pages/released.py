@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import Release, Table
+from dalenius.errors import NotAllowed
 from dalenius.linear.cells import Cell
 from dalenius.linear.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
 from dalenius.linear.display import Display, displayed
@@ -24,6 +25,7 @@ from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
 from dalenius.spec import speech
 from dalenius.spec.speech import has_error
+from dalenius.spec.universe import COMPLETE
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -50,8 +52,12 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
 
     def margin(names: list[str]) -> Release | None:
         document = state.to_request(name)
-        document["table"]["margins"] = [[axis.name for axis in shown.axes], names]
-        found: Release | None = services.reading.list_answer(user, name, document)
+        document["table"] |= {"margins": [[axis.name for axis in shown.axes], names], "universe": COMPLETE}
+        try:
+            found: Release | None = services.reading.list_answer(user, name, document)
+        except NotAllowed:
+            # The sum has more noise than the table; a rule may hold for the one and not for the other.
+            return None
         return found and found.with_(tables=found.tables[1:])
 
     return _table_page(shown, margin)
