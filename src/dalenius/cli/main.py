@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from dalenius.cli import (
+    attack,
+    audit,
     check,
     demo,
     describe,
@@ -43,8 +45,12 @@ app.command()(show.show)
 app.command()(merge.merge)
 app.command()(serve.serve)
 app.command()(reproduce.reproduce)
+app.command()(attack.attack)
 app.add_typer(
     infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
+)
+app.add_typer(
+    audit.app, name="audit", help="A claim checked from outside: exact losses, samples, guesses, definitions."
 )
 app.add_typer(policy.app, name="policy", help="Which policy is in force, and putting another one in force.")
 app.add_typer(

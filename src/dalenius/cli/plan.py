@@ -33,7 +33,24 @@ PolicyPath = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = False) -> None:
+def plan(
+    request: RequestPath,
+    policy: PolicyPath = None,
+    is_curve: Annotated[
+        bool, typer.Option("--curve", help="What other amounts would give: error against privacy.")
+    ] = False,
+    wanted: Annotated[
+        str,
+        typer.Option(
+            "--for", help="The smallest amount for a margin of error, such as ±5.", show_default=False
+        ),
+    ] = "",
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the curve into this file: .png, .svg or .pdf.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
     from dalenius.cli.output import console, emit, roughly
     from dalenius.cli.terminal import styled
@@ -44,9 +61,15 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
 
     document = load.load_request(request)
     dataset = load.load_dataset(load.dataset_of(document, request))
-    rules = _policy(dataset, policy)
+    rules = policy_for(dataset, policy)
     domain = dataset.domain()
-    planned = Planner(domain=domain, policy=rules).plan(document)
+    planner = Planner(domain=domain, policy=rules)
+    if is_curve or wanted or plot is not None:
+        from dalenius.cli.trade_off import show_trade_off
+
+        show_trade_off(planner, document, wanted=wanted, plot=plot, as_json=as_json)
+        return
+    planned = planner.plan(document)
     subject = subject_of(document, domain, dataset.dataset.title)
     content = {
         "definition": planned.definition,
@@ -86,7 +109,7 @@ def plan(request: RequestPath, policy: PolicyPath = None, as_json: AsJson = Fals
         out.print(styled(("Note:", "yellow"), f" {warning}"))
 
 
-def _policy(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":
+def policy_for(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":
     """The policy that a release would be planned under: a ledger is looked at where there is one, and never made."""
     from dalenius.ledger import Ledger
     from dalenius.ledger.policy import policy_in_force

@@ -42,6 +42,25 @@ def draw_risk_utility(
     return _save(figure, path)
 
 
+def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path: str | Path) -> Path:
+    """Margin of error and an intruder's power against the amount; points as (amount, margin, power)."""
+    pyplot = _pyplot()
+    figure, panel = pyplot.subplots(figsize=(7, 5))
+    amounts = [amount for amount, _, _ in points]
+    panel.plot(
+        amounts, [margin for _, margin, _ in points], marker="o", color="black", label="margin of error"
+    )
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_xlabel(unit)
+    panel.set_ylabel("95 % margin of error of a cell")
+    other = panel.twinx()
+    other.plot(amounts, [100 * power for _, _, power in points], marker="s", linestyle="--", color="grey")
+    other.set_ylabel("somebody is recognised, at most (%, dashed; 5 by guessing)")
+    other.set_ylim(0, 100)
+    return _save(figure, path)
+
+
 def _pyplot() -> Any:
     import matplotlib
 

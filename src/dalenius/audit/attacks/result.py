@@ -14,6 +14,16 @@ class AttackResult:
     succeeded: bool
     details: Mapping[str, float] = field(default_factory=dict)
 
+    def to_dict(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "attack": self.name,
+            "target": self.target,
+            "advantage": self.advantage,
+            "succeeded": self.succeeded,
+            "details": dict(self.details),
+        }
+
     def __str__(self) -> str:
         outcome = "succeeds" if self.succeeded else "gains nothing of note"
         return f"{self.name} on {self.target}: {outcome} (advantage {self.advantage:.3f})"

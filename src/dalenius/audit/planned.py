@@ -1,0 +1,109 @@
+"""A custodian's own request under attack: the exact loss of its plan at neighbours that its declaration allows.
+
+No data are read. Small data sets are drawn from the declaration (declared, missing, undeclared and far values alike), one
+unit is added, removed or replaced, and the loss is computed from the laws of the noise and the exact answers at
+both, with nothing taken from the plan's own claim. Pairs that come near the charge are changed further.
+"""
+
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dalenius.core.domain import Bounds, Domain, Variable
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.errors import Unsupported
+from dalenius.testing.attackers.grammar import Row, Unit, World
+from dalenius.testing.attackers.neighbour_fuzzer import ALLOWED, ratio_of
+from dalenius.testing.attackers.steps import pair_of
+
+_MOST_UNITS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAudit:
+    """How many pairs of neighbours were compared, and the largest loss as a share of what is charged."""
+
+    pairs: int
+    largest: float
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether no loss was above its charge."""
+        return self.largest <= ALLOWED
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values."""
+        return {"pairs": self.pairs, "largest_share_of_charge": self.largest, "is_kept": self.is_kept}
+
+
+def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 1) -> PlanAudit:
+    """The largest exact loss of a plan over so many neighbours, relative to promise and charge."""
+    if plan.neighbours.scope is not Scope.EVERYWHERE:
+        raise Unsupported(
+            "A promise that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks at it there."
+        )
+    chance, largest, worst = random.Random(seed), 0.0, None
+    for number in range(pairs):
+        near = worst is not None and number >= pairs // 3 and chance.random() < 0.7
+        world = _changed(worst, chance) if near and worst is not None else _drawn(domain, chance)
+        both = pair_of(plan, world.source(is_changed=False), world.source(is_changed=True))
+        ratio = ratio_of(plan, both)
+        if ratio >= largest:
+            largest, worst = ratio, world
+    return PlanAudit(pairs=pairs, largest=largest)
+
+
+def _drawn(domain: Domain, chance: random.Random) -> World:
+    """A few units, and what the last one becomes."""
+    units = tuple(_unit(domain, chance) for _ in range(chance.randint(1, _MOST_UNITS)))
+    return World(domain, units, _unit(domain, chance) if domain.neighbours.is_replace else None)
+
+
+def _changed(world: World, chance: random.Random) -> World:
+    """The world with one value changed, on either side."""
+    units = [*world.units, *(() if world.other is None else (world.other,))]
+    place = chance.randrange(len(units))
+    rows = list(units[place])
+    row = chance.randrange(len(rows))
+    name = chance.choice(list(world.domain.variables))
+    rows[row] = rows[row] | {name: _raw(world.domain.variables[name], chance)}
+    units[place] = tuple(rows)
+    other = None if world.other is None else units[-1]
+    return World(world.domain, tuple(units[: len(world.units)]), other)
+
+
+def _unit(domain: Domain, chance: random.Random) -> Unit:
+    """A row, or a person who may bring one row more than count; often as far out as is declared, in every row alike."""
+    most = 1 if domain.unit_id is None else domain.neighbours.max_rows + 1
+    if chance.random() < 0.5:
+        row = _row(domain, chance)
+        for name, variable in domain.variables.items():
+            if isinstance(variable.domain, Bounds):
+                row[name] = _written(max(variable.domain.lower, variable.domain.upper, key=abs))
+        return (row,) * domain.neighbours.max_rows
+    return tuple(_row(domain, chance) for _ in range(chance.randint(1, most)))
+
+
+def _row(domain: Domain, chance: random.Random) -> Row:
+    return {name: _raw(variable, chance) for name, variable in domain.variables.items()}
+
+
+def _raw(variable: Variable, chance: random.Random) -> object:
+    """A value as a file may hold it: usually declared, sometimes missing, undeclared or far outside."""
+    draw, declared = chance.random(), variable.domain
+    if draw < 0.08:
+        return None
+    if not isinstance(declared, Bounds):
+        return chance.choice(declared.texts) if draw < 0.95 else "a label that nobody declared"
+    if draw < 0.5:
+        return _written(chance.choice((declared.lower, declared.upper)))
+    if draw < 0.6:
+        return _written(chance.choice((-10, 10)) * (abs(declared.lower) + abs(declared.upper) + 1))
+    steps = int((declared.upper - declared.lower) / declared.step)
+    return _written(declared.lower + chance.randint(0, steps) * declared.step)
+
+
+def _written(number: Fraction) -> object:
+    """A number as a reader of files gives it."""
+    return int(number) if number.denominator == 1 else float(number)

@@ -1,0 +1,79 @@
+"""`dalenius plan --curve` and `--for`: which amount do I need, before anything is spent."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dalenius.curator.planner import Planner
+    from dalenius.curator.trade_off import TradeOff
+    from dalenius.spec.request import RequestDocument
+
+
+def show_trade_off(
+    planner: "Planner", document: "RequestDocument", *, wanted: str, plot: Path | None, as_json: bool
+) -> None:
+    """Print the smallest amount for a wanted margin, or the curve; draw the curve where a file is named."""
+    from dalenius.cli.output import emit, roughly
+    from dalenius.curator.trade_off import curve, smallest_for
+    from dalenius.errors import ParameterError
+
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+    if wanted:
+        point = smallest_for(planner, document, _margin(wanted))
+        if as_json:
+            emit(point.to_dict())
+        else:
+            typer.echo(
+                f"{point.unit} = {float(point.amount):g}: every cell within ±{roughly(point.margin)} with 95 %. {_meaning(point)}"
+            )
+        if plot is None:
+            return
+    points = curve(planner, document)
+    if as_json and not wanted:
+        emit({"curve": [point.to_dict() for point in points]})
+    elif not wanted:
+        _print(points, getattr(document.privacy, points[0].unit))
+    if plot is not None:
+        from dalenius.publish._drawing import draw_trade_off
+
+        draw_trade_off(points[0].unit, [(float(p.amount), p.margin, p.power) for p in points], plot)
+
+
+def _margin(text: str) -> float:
+    from dalenius.errors import ParameterError
+
+    try:
+        return float(text.strip().removeprefix("±").removeprefix("+-").replace(",", ""))
+    except ValueError:
+        raise ParameterError(f"A margin of error is written ±5; received {text!r}.") from None
+
+
+def _meaning(point: "TradeOff") -> str:
+    return f"Whether somebody is in the data is recognised in at most {point.power:.1%} of cases (5 % by guessing)."
+
+
+def _print(points: "Sequence[TradeOff]", asked: object) -> None:
+    from rich.table import Table
+
+    from dalenius.cli.output import console, roughly
+
+    table = Table(title="What other amounts would give", title_justify="left")
+    for heading in (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %"):
+        table.add_column(heading, justify="right")
+    for point in points:
+        mark = " <- asked" if point.amount == asked else ""
+        table.add_row(
+            f"{float(point.amount):g}",
+            f"±{roughly(point.margin)}",
+            f"{float(point.rho):.4g}",
+            f"{point.power:.1%}{mark}",
+        )
+    console().print(table)
+    console().print(
+        "recognised: how often, at most, the best test at 5 % tells whether somebody is in the data."
+    )

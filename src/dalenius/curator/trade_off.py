@@ -1,0 +1,106 @@
+"""What more privacy costs in accuracy, and the smallest amount for a wanted accuracy: from plans alone, no data are read."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+from dalenius.core.plan import TablePlan
+from dalenius.curator.planner import Planner
+from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.ledger.odometer import power_under_rho
+from dalenius.spec.request import RequestDocument
+from dalenius.spec.speech import half_width
+
+# Amounts of two digits, as people write them.
+AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-5, 2) for m in range(10, 100))
+_FACTORS = tuple(Fraction(f) for f in ("1/8", "1/4", "1/2", "1", "2", "4", "8"))
+_LEVEL = Fraction(1, 20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeOff:
+    """An amount in the unit of the request, the largest 95 % margin of error of a cell, and what an intruder gains.
+
+    `power`: how often, at most, the best test at a level of 5 % recognises whether somebody is in the data.
+    """
+
+    unit: str
+    amount: Fraction
+    margin: float
+    rho: Fraction
+    power: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            self.unit: float(self.amount),
+            "half_width_95": self.margin,
+            "rho": float(self.rho),
+            "power_at_5_percent": self.power,
+        }
+
+
+def curve(planner: Planner, request: RequestDocument) -> tuple[TradeOff, ...]:
+    """The request at an eighth to eight times its amount; amounts that are refused are left out."""
+    unit = unit_of(request)
+    amount = getattr(request.privacy, unit)
+    points = []
+    for factor in _FACTORS:
+        try:
+            points.append(_at(planner, request, amount * factor))
+        except DaleniusError:
+            if factor == 1:
+                raise
+    return tuple(points)
+
+
+def smallest_for(planner: Planner, request: RequestDocument, margin: float) -> TradeOff:
+    """The smallest amount of two digits whose largest 95 % margin of error is at most `margin`."""
+    if not margin > 0 or not isfinite(margin):
+        raise ParameterError("A wanted margin of error is a positive number.", name="margin")
+
+    def is_enough(amount: Fraction) -> bool:
+        try:
+            return _planned(planner, request, amount)[1] <= margin
+        except Unsupported:
+            # Below what can be planned there is nothing that is accurate enough.
+            return False
+
+    _planned(planner, request, getattr(request.privacy, unit_of(request)))
+    place = bisect_left(AMOUNTS, True, key=is_enough)
+    if place == len(AMOUNTS):
+        raise Unsupported(
+            f"No {unit_of(request)} up to {float(AMOUNTS[-1]):g} gives a margin of error of {margin:g}.",
+            margin=margin,
+        )
+    return _at(planner, request, AMOUNTS[place])
+
+
+def unit_of(request: RequestDocument) -> str:
+    """The key in which a request states its amount."""
+    return "rho" if request.privacy.rho is not None else "epsilon"
+
+
+def _planned(planner: Planner, request: RequestDocument, amount: Fraction) -> tuple[TablePlan, float]:
+    """The plan at another amount, and its largest margin of error."""
+    privacy = request.privacy.model_copy(update={unit_of(request): amount})
+    plan = planner.plan(request.model_copy(update={"privacy": privacy}))
+    margins = [half_width(part) for part in plan.preview.get("margins") or (plan.preview,)]
+    if not all(isfinite(margin) for margin in margins):
+        raise Unsupported(
+            "The error of this question is not known before data are read, so that no amount can be chosen by it."
+        )
+    return plan, max(margins)
+
+
+def _at(planner: Planner, request: RequestDocument, amount: Fraction) -> TradeOff:
+    plan, margin = _planned(planner, request, amount)
+    cost = plan.reservation
+    return TradeOff(
+        unit=unit_of(request),
+        amount=amount,
+        margin=margin,
+        rho=cost.rho,
+        power=float(power_under_rho(cost.rho, cost.delta, _LEVEL)),
+    )

@@ -1,0 +1,86 @@
+"""Which amount do I need: answered from plans alone, and true."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dalenius.cli.main import app
+from dalenius.curator.planner import Planner
+from dalenius.curator.trade_off import AMOUNTS, curve, smallest_for
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.spec.load import load_dataset
+from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.request import RequestDocument
+from dalenius.spec.speech import half_width
+
+DATASET = {
+    "dataset": {"name": "staff", "population": "staff", "version": "1"},
+    "variables": {
+        "sex": {"categories": ["f", "m"]},
+        "pay": {"bounds": [0, 1_000_000], "step": 1, "missing": 0},
+    },
+}
+PLANNER = Planner(domain=load_dataset(DATASET).domain(), policy=PolicyDocument())
+
+
+def asked(**privacy: object) -> RequestDocument:
+    return RequestDocument.from_dict({"table": {"rows": ["sex"]}, "privacy": privacy})
+
+
+PURE = asked(definition="pure", epsilon=1)
+
+
+@pytest.mark.parametrize("request_document", [PURE, asked(definition="zero_concentrated", rho=0.1)])
+def test_the_smallest_amount_is_enough_and_the_next_smaller_is_not(request_document: RequestDocument) -> None:
+    point = smallest_for(PLANNER, request_document, 5)
+    assert point.margin <= 5
+
+    def margin(amount: object) -> float:
+        privacy = request_document.privacy.model_copy(update={point.unit: amount})
+        return half_width(PLANNER.plan(request_document.model_copy(update={"privacy": privacy})).preview)
+
+    assert margin(point.amount) == point.margin
+    assert margin(AMOUNTS[AMOUNTS.index(point.amount) - 1]) > 5
+
+
+def test_a_curve_falls_in_error_and_rises_in_risk() -> None:
+    points = curve(PLANNER, PURE)
+    assert [float(point.amount) for point in points] == [0.125, 0.25, 0.5, 1, 2, 4, 8]
+    assert all(a.margin >= b.margin and a.power <= b.power for a, b in pairwise(points))
+
+
+def test_what_has_no_known_error_is_refused() -> None:
+    median = RequestDocument.from_dict(
+        {"table": {"measure": "median", "of": "pay"}, "privacy": {"definition": "pure", "epsilon": 1}}
+    )
+    for ask in (lambda: curve(PLANNER, median), lambda: smallest_for(PLANNER, median, 5)):
+        with pytest.raises(Unsupported, match="not known"):
+            ask()
+    totals = RequestDocument.from_dict(
+        {"table": {"measure": "total", "of": "pay"}, "privacy": {"definition": "zero_concentrated", "rho": 1}}
+    )
+    with pytest.raises(Unsupported, match="No rho"):
+        smallest_for(PLANNER, totals, 0.5)
+    with pytest.raises(ParameterError):
+        smallest_for(PLANNER, PURE, -1)
+
+
+def test_the_verb_prints_and_draws(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text(json.dumps(DATASET))
+    request = {
+        "dataset": "dataset.json",
+        "table": {"rows": ["sex"]},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    (tmp_path / "request.json").write_text(json.dumps(request))
+    runner, place = CliRunner(), str(tmp_path / "request.json")
+    assert "asked" in runner.invoke(app, ["plan", place, "--curve"]).output
+    answer = runner.invoke(app, ["plan", place, "--for", "±5", "--json"])
+    assert json.loads(answer.output)["half_width_95"] <= 5
+    drawn = runner.invoke(app, ["plan", place, "--curve", "--plot", str(tmp_path / "curve.svg")])
+    assert drawn.exit_code == 0
+    assert (tmp_path / "curve.svg").stat().st_size > 1000
+    assert isinstance(runner.invoke(app, ["plan", place, "--for", "five"]).exception, ParameterError)
