@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli.main import app
+from dalenius.core.plan import margin_of_error
 from dalenius.curator.planner import Planner
 from dalenius.curator.trade_off import AMOUNTS, curve, smallest_for
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.spec.load import load_dataset
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
-from dalenius.spec.speech import half_width
 
 DATASET = {
     "dataset": {"name": "staff", "population": "staff", "version": "1"},
@@ -40,7 +40,7 @@ def test_the_smallest_amount_is_enough_and_the_next_smaller_is_not(request_docum
 
     def margin(amount: object) -> float:
         privacy = request_document.privacy.model_copy(update={point.unit: amount})
-        return half_width(PLANNER.plan(request_document.model_copy(update={"privacy": privacy})).preview)
+        return margin_of_error(PLANNER.plan(request_document.model_copy(update={"privacy": privacy})).preview)
 
     assert margin(point.amount) == point.margin
     assert margin(AMOUNTS[AMOUNTS.index(point.amount) - 1]) > 5

@@ -68,9 +68,13 @@ def _laws(epsilon: float, reach: int) -> dict[str, Law]:
 
     return {
         "total, declared bounds": lambda data, _: laplace(sum(data), _ROWS[-1]),
-        "total, range of the data": lambda data, fitted: laplace(sum(data), max(1, fitted[-1] - fitted[0])),
+        "total, range of the data": lambda data, fitted: laplace(
+            sum(data), max(1, int(fitted[-1] - fitted[0]))
+        ),
         "median, declared bounds": lambda data, _: laplace(_median(data), _ROWS[-1]),
-        "median, local sensitivity": lambda data, fitted: laplace(_median(data), max(1, _local(fitted))),
+        "median, local sensitivity": lambda data, fitted: laplace(
+            _median(data), max(Fraction(1), _local(fitted))
+        ),
     }
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
-from dalenius.core.plan import TablePlan
+from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.ledger.odometer import power_under_rho
 from dalenius.spec.request import RequestDocument
-from dalenius.spec.speech import half_width
 
 # Amounts of two digits, as people write them.
 AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-5, 2) for m in range(10, 100))
@@ -86,7 +85,7 @@ def _planned(planner: Planner, request: RequestDocument, amount: Fraction) -> tu
     """The plan at another amount, and its largest margin of error."""
     privacy = request.privacy.model_copy(update={unit_of(request): amount})
     plan = planner.plan(request.model_copy(update={"privacy": privacy}))
-    margins = [half_width(part) for part in plan.preview.get("margins") or (plan.preview,)]
+    margins = [margin_of_error(part) for part in plan.preview.get("margins") or (plan.preview,)]
     if not all(isfinite(margin) for margin in margins):
         raise Unsupported(
             "The error of this question is not known before data are read, so that no amount can be chosen by it."
