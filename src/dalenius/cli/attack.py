@@ -29,10 +29,10 @@ def attack(
             raise UnknownName.among("attack", name, available)
     results = {name: demonstrate(name) for name in chosen}
     if as_json:
-        emit({name: [result.to_dict() for result in found] for name, found in results.items()})
+        emit({name: [result.to_dict() for result in gains] for name, gains in results.items()})
         return
-    for name, found in results.items():
-        _show(name, found)
+    for name, gains in results.items():
+        _show(name, gains)
 
 
 def _show(name: str, results: Any) -> None:
