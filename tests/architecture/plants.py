@@ -1,4 +1,4 @@
-"""A statistic with its request route, and a strategy for margins, as somebody would add them: for tests that plant them."""
+"""A statistic with its request route, a strategy for margins and an engine, as somebody would add them: for tests that plant them."""
 
 STATISTIC = '''
     """Sum of squares of a numeric variable in each cell."""
@@ -115,3 +115,23 @@ STRATEGY = '''
             shares = {margin: 0.5 / len(others) for margin in others} | {last: 0.5}
             return measured(setting, purse, "last", shares)
 '''
+
+ENGINE = """
+    import json
+
+    from dalenius.engines.memory import MemorySource
+
+    __all__ = ["ColumnsSource"]
+
+
+    class ColumnsSource(MemorySource):
+        turn = 0
+
+        @classmethod
+        def accepts(cls, data):
+            return str(data).endswith(".columns")
+
+        @classmethod
+        def open(cls, domain, data, secret=b"", *, table="", delimiter=","):
+            return cls.of(domain, json.loads(data.read_text()), secret)
+"""

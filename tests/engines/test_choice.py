@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.architecture.plants import ENGINE
 
 from dalenius.core import registry
 from dalenius.curator.curator import Curator
@@ -43,36 +44,17 @@ def test_a_document_without_a_file_is_refused() -> None:
         open_source(load_dataset(DOCUMENT))
 
 
-ENGINE = """
-    from dalenius.engines.memory import MemorySource
-
-    __all__ = ["LetterSource"]
-
-
-    class LetterSource(MemorySource):
-        turn = 0
-
-        @classmethod
-        def accepts(cls, data):
-            return str(data).endswith(".letters")
-
-        @classmethod
-        def open(cls, domain, data, secret=b"", *, table="", delimiter=","):
-            return cls.of(domain, {"sex": data.read_text().split()}, secret)
-"""
-
-
 def test_a_new_engine_is_one_file_and_answers_the_curator(tmp_path: Path) -> None:
-    (tmp_path / "data.letters").write_text("f f m")
-    content = DOCUMENT | {"dataset": {**DOCUMENT["dataset"], "source": "data.letters"}}
+    (tmp_path / "data.columns").write_text('{"sex": ["f", "f", "m"]}')
+    content = DOCUMENT | {"dataset": {**DOCUMENT["dataset"], "source": "data.columns"}}
     document = load_dataset(content).at(tmp_path)
     with (
-        planted("engines", "letters", ENGINE),
+        planted("engines", "columns", ENGINE),
         Curator.open(document, ledger=tmp_path / "ledger.sqlite", policy={"budget": {"rho": 300}}) as curator,
     ):
-        assert type(curator.source).__name__ == "LetterSource"
+        assert type(curator.source).__name__ == "ColumnsSource"
         assert curator.register().reveal()["rows"] == 3
         request = {"table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 20}}
         assert curator.release(request).table.values.tolist() == [2, 1]
-    assert engine_for("data.letters") is DuckDBSource
-    assert "letters" not in registry.names("engines")
+    assert engine_for("data.columns") is DuckDBSource
+    assert "columns" not in registry.names("engines")

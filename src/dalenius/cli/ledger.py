@@ -149,7 +149,9 @@ def verify(
 @app.command()
 def export(
     ledger: Location,
-    form: Annotated[str, typer.Option("--format", help="json, jsonl or csv.")] = "json",
+    form: Annotated[
+        str | None, typer.Option("--format", help="json (unless another is named), jsonl or csv.")
+    ] = None,
     population: Population = None,
     statement: Annotated[
         bool, typer.Option("--statement", help="The statement's lines instead of the ledger's.")
@@ -161,17 +163,16 @@ def export(
 ) -> None:
     """Write every line of the ledger, with its digests, or the statement as CSV or JSON."""
     from dalenius.errors import ParameterError
+    from dalenius.ledger.statement import FORMS, export_statement
 
     kept = [Path(ledger), Path(f"{ledger}.anchor"), *([anchor] if anchor else [])]
     if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in kept):
         raise ParameterError(f"--out would overwrite {str(out)!r}, which belongs to the ledger.")
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         if statement:
-            from dalenius.ledger.statement import export_statement
-
-            text = export_statement(book.statement(_only(book, population)), form)
+            text = export_statement(book.statement(_only(book, population)), form or FORMS[0])
         else:
-            text = book.export(form, population)
+            text = book.export(form or FORMS[0], population)
     if out is None:
         typer.echo(text, nl=False)
     else:

@@ -6,14 +6,6 @@ if TYPE_CHECKING:
     from dalenius.ledger.odometer import OdometerReading
     from dalenius.ledger.statement import Statement
 
-_PURSES = {
-    "total": "whole budget",
-    "others": "besides official tables",
-    "analyst": "analyst",
-    "variable": "variable",
-    "wave": "version",
-}
-
 
 def print_statement(statement: "Statement", reading: "OdometerReading | None", last: int) -> None:
     """Movements, balances, and what they mean in words."""
@@ -60,6 +52,7 @@ def _print_balances(statement: "Statement") -> None:
     from rich.table import Table
 
     from dalenius.cli.output import console
+    from dalenius.ledger.account import PURSES
 
     grid = Table(header_style="bold", title="Balances", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column("purse")
@@ -69,7 +62,7 @@ def _print_balances(statement: "Statement") -> None:
         limit, left = balance["limit"], balance["left"]
         page = "" if balance["page"] == "master" else " *"
         grid.add_row(
-            f"{_PURSES[balance['kind']]} {balance['name']}".strip() + page,
+            f"{PURSES[balance['kind']]} {balance['name']}".strip() + page,
             _short(limit["rho"]) if limit else "–",
             _short(balance["spent"]["rho"]),
             _short(left["rho"]) if left else "–",

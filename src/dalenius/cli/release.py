@@ -53,7 +53,7 @@ def release(
     from dalenius.curator.curator import Curator
     from dalenius.errors import BudgetError
     from dalenius.publish import save
-    from dalenius.publish.to_json import to_document
+    from dalenius.publish._document import to_document
     from dalenius.spec import load
 
     document = load.load_request(request)

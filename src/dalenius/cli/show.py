@@ -20,7 +20,7 @@ def show(
     from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
     from dalenius.publish import load
-    from dalenius.publish.to_json import to_document
+    from dalenius.publish._document import to_document
 
     document = load(release)
     if as_json:

@@ -34,7 +34,7 @@ from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.linear.notebook import two_lines
 from dalenius.postprocess._possible import within
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish._document import from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.dataset import DatasetDocument

@@ -20,7 +20,7 @@ from dalenius.core.law import Censored, Law
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.ledger import Ledger
-from dalenius.publish.to_json import from_json
+from dalenius.publish._document import from_json
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.policy import PolicyDocument
 

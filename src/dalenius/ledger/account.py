@@ -20,6 +20,14 @@ from dalenius.core.rationals import plain
 from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, Charge, Units
 
 TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"
+PURSES = {
+    TOTAL: "whole budget",
+    OTHERS: "besides official tables",
+    ANALYST: "analyst",
+    VARIABLE: "variable",
+    WAVE: "version",
+}
+"""What each kind of purse limits, for readers."""
 NO_LIMIT = 4 * 10**18
 
 WARNING = (

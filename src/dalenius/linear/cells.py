@@ -10,6 +10,8 @@ from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Release, Table
 
 CARE, UNRELIABLE = "care", "unreliable"
+# Whether a reader sees the error of a number as plus and minus, or as the ends of its interval.
+MARGIN, INTERVAL = "margin", "interval"
 CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
 
 

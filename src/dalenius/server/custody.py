@@ -48,7 +48,7 @@ class Custody:
         named(user)
         return self.desk.populations()
 
-    def ledger_lines(self, user: User, population: str | None = None, form: str = "json") -> str:
+    def ledger_lines(self, user: User, population: str | None, form: str) -> str:
         """Every line of the ledger."""
         require(user, *READERS)
         with self.desk.outages():

@@ -32,7 +32,7 @@ Services.open(config)
   custody: money
     statement(user, population, everybody=False) -> Statement           own lines; everybody's: custodian, auditor
     populations(user) -> tuple[str, ...]
-    ledger_lines(user, population=None) -> str                          export (custodian, auditor)
+    ledger_lines(user, population, form) -> str                         export (custodian, auditor)
     verify(user) -> VerifyReport                                        (custodian, auditor)
   custody: the custodian
     account(user, population) -> Account                                (custodian, auditor)

@@ -1,6 +1,6 @@
 """The release document as a schema: what an outside reader may rely on.
 
-`publish/to_json.py` writes it; this model describes and checks it.
+`publish/_document.py` writes it; this model describes and checks it.
 """
 
 import json

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.architecture.plants import METHOD, STATISTIC, STRATEGY
 from tests.server.api.conftest import Site, document, make_users, write_site
+from tests.server.api.toys import serving
 
 from dalenius.core.estimate import plain_values
 from dalenius.publish.to_json import from_json
@@ -16,6 +17,7 @@ from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.server.inference import questions
 from dalenius.testing.planting import planted
+from dalenius.testing.rule_kit import policy_of
 
 
 @contextmanager
@@ -168,3 +170,11 @@ def test_a_key_that_a_question_does_not_read_is_refused(site: Site) -> None:
     assert answer.status_code == 400 and "second" in answer.json()["error"]["message"]
     assert site.call("", "GET", "/api/v1/inference/binomial").status_code == 400
     assert site.call("", "POST", path, json={"method": "loglinear"}).status_code == 400
+
+
+def test_a_new_engine_reads_the_file_that_a_served_document_names(tmp_path: Path) -> None:
+    asked = {"table": {"rows": ["region"]}, "privacy": {"definition": "pure", "epsilon": 400}}
+    with serving(tmp_path, {"toys": policy_of(None)}, {}) as toys:
+        assert type(toys.services.desk.find("toys").curator.source).__name__ == "ColumnsSource"
+        made = toys.post("toys/releases", asked)
+        assert made.json()["tables"][0]["values"] == [9, 9, 9]

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 from fastapi.testclient import TestClient
+from tests.architecture.plants import ENGINE
 
 from dalenius.core import registry
 from dalenius.errors import DaleniusError
@@ -23,25 +24,6 @@ from dalenius.server.services import Services
 from dalenius.testing import rule_kit
 from dalenius.testing.planting import planted
 
-ENGINE = """
-    import json
-
-    from dalenius.engines.memory import MemorySource
-
-    __all__ = ["ColumnsSource"]
-
-
-    class ColumnsSource(MemorySource):
-        turn = 0
-
-        @classmethod
-        def accepts(cls, data):
-            return str(data).endswith(".columns")
-
-        @classmethod
-        def open(cls, domain, data, secret=b"", *, table="", delimiter=","):
-            return cls.of(domain, json.loads(data.read_text()), secret)
-"""
 LIMITS = {
     "requests_per_minute": 10**6,
     "anonymous_per_minute": 10**6,

@@ -12,13 +12,13 @@ from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.charts import Mark, bars
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, language_of, local, render
+from dalenius.server.pages.page import LANGUAGE, TEMPLATES, language_of, local, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-TOPICS = ("noise", "compare", "protected")
+TOPICS = tuple(sorted(page.name.split(".")[0] for page in (TEMPLATES / "explain").glob("*.en.html")))
 
 
 @router.get("/")

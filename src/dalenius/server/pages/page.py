@@ -20,6 +20,7 @@ from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView
 
 HERE = Path(__file__).parent.parent
+TEMPLATES = HERE / "templates"
 LANGUAGE = "dalenius_language"
 FLASH = "dalenius_said"
 NEXT_STATES = {
@@ -41,7 +42,7 @@ _MENU = (
 def environment() -> Environment:
     """The templates; every value is escaped, and a name that a page forgot is an error."""
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import Release, Table
 from dalenius.errors import NotAllowed
-from dalenius.linear.cells import Cell
+from dalenius.linear.cells import INTERVAL, MARGIN, Cell
 from dalenius.linear.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
 from dalenius.linear.display import Display, displayed
 from dalenius.server.auth import CurrentUser, services_of
@@ -72,7 +72,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     is_anchored = any(a.get("name") == "anchor" and a.get("margins") for a in release.adjustments)
     show = params.get("show", "value")
     confidence = params.get("confidence", "95") if params.get("confidence") in ("90", "95", "99") else "95"
-    error_as = "interval" if params.get("as") == "interval" else "margin"
+    error_as = INTERVAL if params.get("as") == INTERVAL else MARGIN
     kind = params.get("chart", "bars") if params.get("chart") in ("bars", "heat", "none") else "bars"
     totals = params.get("totals") != "off"
     size = release.table.space.size if release.tables else 0
@@ -151,7 +151,7 @@ def _caption(
     what = "; ".join([*shown.conditions, wording.t(f"show.{crosstab.show if crosstab else 'value'}")])
     if display is None:
         return what
-    if error_as == "interval" and has_error(display.table) and not is_anchored:
+    if error_as == INTERVAL and has_error(display.table) and not is_anchored:
         said = wording.t("release.caption_interval", level=confidence)
     else:
         said = speech.caption(
@@ -221,9 +221,9 @@ def _error_text(wording: Wording, display: Display | None, error_as: str, cell: 
         text = lambda v: wording.num(v, digits)  # noqa: E731 - one of two formats
     is_known = cell.lower is not None and cell.upper is not None
     scale = 1.0 if cell.is_percent else 10.0**digits
-    if error_as == "interval" and is_known and cell.is_percent:
+    if error_as == INTERVAL and is_known and cell.is_percent:
         return wording.t("release.to_read", low=text(cell.lower or 0.0), high=text(cell.upper or 0.0))
-    if error_as == "interval" and is_known:
+    if error_as == INTERVAL and is_known:
         low = floor(round((cell.lower or 0.0) * scale, 6)) / scale
         high = ceil(round((cell.upper or 0.0) * scale, 6)) / scale
         return wording.t("release.to_read", low=text(low), high=text(high))
