@@ -1,12 +1,13 @@
 """Imported perturbation tables: exact deltas, planted wrong tables, the format of ptable and cellKey."""
 
 from fractions import Fraction
-from math import exp
+from math import exp, log
 
 import numpy as np
 import pytest
 
 from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.law import Kernel
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
@@ -164,3 +165,33 @@ def test_a_table_of_few_values_is_charged_no_more_than_before() -> None:
     table = PerturbationTable("t", query(), kernel, Fraction(2), Fraction(99, 100), neighbours)
     profile = table.profile(neighbours)
     assert profile.cost().rho <= profile.stated_concentrated()[0]
+
+
+# P(-1, 0, +1) = 1/4, 1/2, 1/4 around every count: two outcomes of the count's own row prove it.
+TRIANGLE = Kernel("triangle", (-1,), ((1, 2, 1),), 4)
+
+
+def test_delta_of_a_triangle_by_hand() -> None:
+    # Against the row one higher: outputs -1, 0, 1 have 1/4, 1/2, 1/4 here and 0, 1/4, 1/2 there.
+    for epsilon in (Fraction(0), Fraction(1, 2), Fraction(1)):
+        by_hand = 1 / 4 + max(0, 1 / 2 - exp(float(epsilon)) / 4)
+        assert float(perturbation.hockey_stick(TRIANGLE, 1, epsilon)) == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_a_smaller_move_that_loses_more_is_not_overlooked() -> None:
+    """Even counts are shown as themselves, odd ones too: moves by two are harmless in this table, moves by one are not."""
+    parity = Kernel("parity", (0, 0, 0, 0), ((9, 0, 1, 0), (0, 9, 0, 1), (9, 0, 1, 0), (0, 9, 0, 1)), 10)
+    assert perturbation.table_delta(parity, Sensitivity.of_patterns(((2,),)), Fraction(2)) == 1
+
+
+def test_the_charge_is_that_of_the_rows_outside_the_event_of_failure() -> None:
+    """At epsilon 1 one fails with probability 1/4 here; given no failure the rows are (2, 1) / 3 and (1, 2) / 3."""
+    table = PerturbationTable("t", query(2), TRIANGLE, Fraction(1), Fraction(1), Neighbours())
+    profile = table.profile(Neighbours())
+    assert float(profile.cost().rho) == pytest.approx(log(2) / 3, rel=0.01)
+    assert profile.cost().rho < profile.stated_concentrated()[0]
+    assert float(profile.cost().delta) == pytest.approx(float(profile.delta), abs=1e-15)
+
+
+def test_a_deterministic_table_has_delta_one() -> None:
+    assert perturbation.hockey_stick(Kernel("identity", (0,), ((1,),), 1), 1, Fraction(5)) == 1

@@ -16,6 +16,7 @@ from dalenius.cli import (
     inspect,
     ledger,
     merge,
+    perturbation,
     plan,
     policy,
     register,
@@ -51,6 +52,11 @@ app.add_typer(
 )
 app.add_typer(
     audit.app, name="audit", help="A claim checked from outside: exact losses, samples, guesses, definitions."
+)
+app.add_typer(
+    perturbation.app,
+    name="perturbation",
+    help="Perturbation tables p(a, b): shown, exchanged with ptable and cellKey, judged exactly.",
 )
 app.add_typer(policy.app, name="policy", help="Which policy is in force, and putting another one in force.")
 app.add_typer(

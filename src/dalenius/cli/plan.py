@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from dalenius.core.plan import TablePlan
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.policy import PolicyDocument
 
@@ -107,6 +108,16 @@ def plan(
     out.print(f"Cost: {planned.cost}")
     for warning in planned.warnings:
         out.print(styled(("Note:", "yellow"), f" {warning}"))
+
+
+def planned_at(request: Path) -> "TablePlan":
+    """The plan of a request document under the policy in force; no data are read."""
+    from dalenius.curator.planner import Planner
+    from dalenius.spec import load
+
+    document = load.load_request(request)
+    dataset = load.load_dataset(load.dataset_of(document, request))
+    return Planner(domain=dataset.domain(), policy=policy_for(dataset, None)).plan(document)
 
 
 def policy_for(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":

@@ -5,6 +5,7 @@ numerator and denominator. The search may stop a little short of the best member
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +20,29 @@ from dalenius.errors import ParameterError, TooLarge, Unsupported
 PRECISION_BITS = 13
 Fits = Callable[[Sequence[PrivacyProfile], Budget], bool]
 _LARGEST = Fraction(10**6)
+_MOST_HALVINGS = 80
+_FEW_HALVINGS = 6
+
+
+@dataclass(frozen=True)
+class StatedFamily:
+    """A family in which a request stated some parameters; the size is what remains."""
+
+    name: str
+    member: Callable[[Fraction], Mechanism]
+    near: Callable[[Sensitivity, Budget], Sequence[Fraction]]
+
+    def family(self, size: Fraction, budget: Budget) -> Mechanism:
+        """Member at `size`, whatever the budget."""
+        return self.member(size)
+
+    def guesses(self, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        """Sizes to begin with."""
+        return self.near(sensitivity, budget)
 
 
 def calibrate(
-    mechanism: type[Any],
+    mechanism: type[Any] | StatedFamily,
     sensitivity: Sensitivity,
     relation: Relation,
     definition: Definition,
@@ -41,7 +61,7 @@ def calibrate(
         try:
             made: Mechanism = (
                 mechanism.tailored(size, budget, sensitivity)
-                if issubclass(mechanism, Tailored)
+                if isinstance(mechanism, type) and issubclass(mechanism, Tailored)
                 else mechanism.family(size, budget)
             )
         except (ParameterError, TooLarge):
@@ -54,10 +74,12 @@ def calibrate(
         )
     guesses = list(mechanism.guesses(sensitivity, budget))
     likely: Fits = definition.likely_fits if isinstance(definition, Screening) else definition.fits
-    found = _search(lambda size: member(size, likely), guesses)
+    # Within a stated range smaller sizes give more away at the ends: a search far below the guesses finds nothing.
+    halvings = _FEW_HALVINGS if isinstance(mechanism, StatedFamily) else _MOST_HALVINGS
+    found = _search(lambda size: member(size, likely), guesses, halvings)
     # Whatever led there, what is kept was judged by the definition itself.
     if found is not None and not definition.fits([found.profile(sensitivity, relation)], budget):
-        found = _search(lambda size: member(size, definition.fits), guesses)
+        found = _search(lambda size: member(size, definition.fits), guesses, halvings)
     if found is None:
         raise Unsupported(
             f"No member of {mechanism.name} fits {_shown(budget)} at this sensitivity.",
@@ -72,7 +94,9 @@ def _shown(budget: Budget) -> str:
     return ", ".join(f"{k} = {plain(v)}" for k, v in amounts.items() if v is not None)
 
 
-def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction]) -> Mechanism | None:
+def _search(
+    member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction], halvings: int
+) -> Mechanism | None:
     """Bracket the largest size that fits, starting from the guesses, and bisect."""
     best: Mechanism | None = None
     low = high = Fraction(0)
@@ -83,7 +107,7 @@ def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fracti
             break
         high = guess
     if best is None:
-        low, best = _descend(member, min(guesses, default=Fraction(1)))
+        low, best = _descend(member, min(guesses, default=Fraction(1)), halvings)
         if best is None:
             return None
         high = low * 2
@@ -116,10 +140,10 @@ def _doublings(size: Fraction) -> Iterator[Fraction]:
 
 
 def _descend(
-    member: Callable[[Fraction], Mechanism | None], size: Fraction
+    member: Callable[[Fraction], Mechanism | None], size: Fraction, halvings: int
 ) -> tuple[Fraction, Mechanism | None]:
     """Halve until a member fits."""
-    for _ in range(80):
+    for _ in range(halvings):
         size /= 2
         found = member(size)
         if found is not None:

@@ -115,6 +115,34 @@ class Tailored(Protocol):
         """Member at `size` for answers of this sensitivity."""
 
 
+@runtime_checkable
+class Stated(Protocol):
+    """A mechanism whose own parameters a request may state in [privacy.noise].
+
+    `Parameters` is the section of the document. `stated` answers with the member that they fix, or with a family in which
+    they hold and the size is left to calibration.
+    """
+
+    Parameters: ClassVar[type[Any]]
+
+    @classmethod
+    def stated(cls, parameters: Any) -> Any:
+        """A `Mechanism`, or a family with `name`, `family` and `guesses`."""
+
+
+@runtime_checkable
+class TableNoise(Protocol):
+    """A measurement that a request may name as the mechanism of one plain table of counts, with parameters of its own."""
+
+    Parameters: ClassVar[type[Any]]
+
+    @classmethod
+    def of_counts(
+        cls, name: str, query: TableQuery, parameters: Any, budget: Budget, neighbours: Neighbours
+    ) -> "Measurement":
+        """The step on these counts, within the budget or refused."""
+
+
 class Statistic(Protocol):
     """An exact function of microdata. A class of the registry also states `examples()`, on which its claim is checked."""
 

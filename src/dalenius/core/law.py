@@ -221,6 +221,65 @@ class Kernel:
         inside = probabilities[np.clip(index, 0, len(probabilities) - 1)]
         return np.where((index < 0) | (index >= len(probabilities)), 0.0, inside)
 
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether the mean of every row is its count, exactly; no row stands for the counts beyond a clamped table."""
+        means = (
+            sum(w * (first + k - a) for k, w in enumerate(row))
+            for a, (first, row) in enumerate(zip(self.firsts, self.rows, strict=True))
+        )
+        return not self.is_clamped and not any(means)
+
+    def _errors(self) -> list[tuple[IntArray, FloatArray]]:
+        """For every row the error of each output, and its probability."""
+        return [
+            (first - a + np.arange(len(row)), np.array([w / self.scale for w in row]))
+            for a, (first, row) in enumerate(zip(self.firsts, self.rows, strict=True))
+        ]
+
+    @cached_property
+    def variance(self) -> float:
+        """The largest mean squared error of a shown count over all rows; unknown beyond a clamped table."""
+        if self.is_clamped:
+            return float("nan")
+        return max(float((errors.astype(np.float64) ** 2 * p).sum()) for errors, p in self._errors())
+
+    @property
+    def std_error(self) -> float:
+        """Root of the largest mean squared error."""
+        return float(np.sqrt(self.variance))
+
+    def half_width(self, confidence: float) -> int:
+        """The smallest whole number that no tabulated count is off by more than, with this probability."""
+        widest = 0
+        for errors, p in self._errors():
+            order = np.argsort(np.abs(errors), kind="stable")
+            enough = int(np.searchsorted(np.cumsum(p[order]), confidence - 1e-12))
+            widest = max(widest, int(np.abs(errors[order[min(enough, len(order) - 1)]])))
+        return widest
+
+    def ends(self, values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """From the smallest to the largest count neither of whose tails excludes the value; unknown for a clamped table."""
+        lower, upper = np.full(len(values), np.nan), np.full(len(values), np.nan)
+        if self.is_clamped:
+            return lower, upper
+        last = len(self.rows) - 1
+        tail = (1 - confidence) / 2
+        for value in np.unique(values):
+            # Beyond the table the last row is shifted, so that the largest count that shows the value is known.
+            counts = range(max(last, int(value) - self.firsts[last] + last) + 1)
+            likely = [a for a in counts if self._is_likely(a, int(value), tail)]
+            likely = likely or [a for a in counts if float(self.pmf(a, int(value))) > 0]
+            here = values == value
+            lower[here], upper[here] = (likely[0], likely[-1]) if likely else (np.nan, np.nan)
+        return lower, upper
+
+    def _is_likely(self, a: int, value: int, tail: float) -> bool:
+        row = min(a, len(self.rows) - 1)
+        place = value - self.firsts[row] - (a - row)
+        weights, least = self.rows[row], tail * self.scale
+        return sum(weights[: max(place + 1, 0)]) > least and sum(weights[max(place, 0) :]) > least
+
     def to_dict(self) -> dict[str, object]:
         """For documents."""
         return {

@@ -19,7 +19,9 @@ from dalenius.curator import rules
 from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, UnknownName, Unsupported
 from dalenius.exact import effort
 from dalenius.spec.canonical import Canonical, canonical
+from dalenius.spec.document import Part
 from dalenius.spec.method import Method
+from dalenius.spec.noise import kinds_of_noise
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.question import Question
 from dalenius.spec.request import RequestDocument
@@ -96,8 +98,10 @@ class Planner:
         form = canonical(request, self.domain)
         self.check(request, form)
 
-        def choose(named: str | None, sensitivity: Sensitivity, part: Budget) -> Mechanism:
-            return self.choose(named, sensitivity, part, definition)
+        def choose(
+            named: str | None, noise: Part | None, sensitivity: Sensitivity, part: Budget
+        ) -> Mechanism:
+            return self.choose(named, sensitivity, part, definition, noise)
 
         return Question(
             domain=self.domain,
@@ -158,12 +162,24 @@ class Planner:
         return sum(prod(width[name] for name in margin) for margin in margins)
 
     def choose(
-        self, named: str | None, sensitivity: Sensitivity, budget: Budget, definition: Definition
+        self,
+        named: str | None,
+        sensitivity: Sensitivity,
+        budget: Budget,
+        definition: Definition,
+        noise: Part | None = None,
     ) -> Mechanism:
         """The named mechanism, or the default one with the least variance, calibrated to the budget."""
         if named is not None:
+            if named in kinds_of_noise() and named not in registry.names("mechanisms"):
+                raise Unsupported(
+                    f"The mechanism {named!r} is for one plain table of counts: no margins, weights or other measures.",
+                    received=named,
+                )
             if named not in registry.names("mechanisms"):
                 raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
+            if noise is not None:
+                return self._stated(named, noise, sensitivity, budget, definition)
             return self._calibrated(named, sensitivity, budget, definition)
         best: Mechanism | None = None
         for name in self._candidates(definition):
@@ -180,7 +196,7 @@ class Planner:
     def _candidates(self, definition: Definition) -> tuple[str, ...]:
         """Mechanisms that are weighed when a request names none: the policy's, or those that offer themselves."""
         if self.policy.allow.mechanisms is not None:
-            return self.policy.allow.mechanisms
+            return tuple(n for n in self.policy.allow.mechanisms if n in registry.names("mechanisms"))
         offered = (name for name, family in registry.every("mechanisms").items() if family.is_default)
         return tuple(name for name in offered if name not in definition.by_name_only)
 
@@ -189,6 +205,33 @@ class Planner:
     ) -> Mechanism:
         family = registry.get("mechanisms", name)
         return calibrate(family, sensitivity, self.domain.neighbours.relation, definition, budget)
+
+    def _stated(
+        self, name: str, noise: Part, sensitivity: Sensitivity, budget: Budget, definition: Definition
+    ) -> Mechanism:
+        """The member that the request's parameters fix, or the best one in which they hold; within the budget or refused."""
+        stated = registry.get("mechanisms", name).stated(noise)
+        relation = self.domain.neighbours.relation
+        keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
+        if not isinstance(stated, Mechanism):
+            try:
+                return calibrate(stated, sensitivity, relation, definition, budget)
+            except Unsupported:
+                raise Unsupported(
+                    f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count away with the"
+                    " mass at its ends: a wider range or a larger delta hides it.",
+                    mechanism=name,
+                ) from None
+        profile = stated.profile(sensitivity, relation)
+        if definition.fits([profile], budget):
+            return stated
+        loss = "unbounded" if profile.epsilon is None else f"{float(profile.epsilon):.4g}"
+        raise Unsupported(
+            f"{name} with {keys:.200} does not fit this budget: its largest finite loss is {loss}, and it gives a count away"
+            f" with probability {float(profile.delta):.3g}.",
+            mechanism=name,
+            delta=float(profile.delta),
+        )
 
 
 def _check_amounts(budget: Budget, definition: Definition) -> None:

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from dalenius.core.law import IntArray, IntegerLaw, Kernel
+from dalenius.core.law import Additive, Censored, IntArray, IntegerLaw, Kernel, Law
 from dalenius.core.rationals import exp_lower, log_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, NotAllowed, TooLarge, Unsupported
@@ -57,6 +57,26 @@ def kernel_of(law: IntegerLaw, largest: int, *, floor: int | None = None) -> Ker
             b = a + x if floor is None else max(a + x, floor)
             rows[a][b] = rows[a].get(b, Fraction(0)) + p
     return kernel_from_rows(law.name, rows)
+
+
+def kernel_of_law(law: Law, largest: int) -> Kernel:
+    """The table behind a published law of counts, for counts up to `largest`; a perturbation table is itself."""
+    if isinstance(law, Kernel):
+        return law
+    if isinstance(law, Censored):
+        free = kernel_of_law(law.additive, largest)
+        return kernel_from_rows("censored", {a: _censored(free, a, law.least) for a in range(largest + 1)})
+    if isinstance(law, Additive) and law.step == 1:
+        return kernel_of(law.noise, largest)
+    raise Unsupported("Only noise on one table of counts is a perturbation table p(a, b).")
+
+
+def _censored(kernel: Kernel, a: int, least: int) -> dict[int, Fraction]:
+    shown: dict[int, Fraction] = {}
+    for b, weight in _row(kernel, a).items():
+        value = b if b >= least else 0
+        shown[value] = shown.get(value, Fraction(0)) + Fraction(weight, kernel.scale)
+    return shown
 
 
 def from_text(text: str, name: str = "imported") -> Kernel:
@@ -103,10 +123,16 @@ def to_text(kernel: Kernel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def show(kernel: Kernel, digits: int = 4) -> str:
-    """The table for reading: one line for each count."""
-    low = min(kernel.firsts)
-    high = max(f + len(r) for f, r in zip(kernel.firsts, kernel.rows, strict=True))
+def show(kernel: Kernel, digits: int = 4, most: int = 10**9) -> str:
+    """The table for reading: one line for each count, at most so many outputs, from those that are as likely as can be seen."""
+    visible = [
+        kernel.firsts[a] + k
+        for a, row in enumerate(kernel.rows)
+        for k, w in enumerate(row)
+        if 2 * w * 10**digits >= kernel.scale
+    ]
+    low, high = min(visible, default=0), max(visible, default=0) + 1
+    high = min(high, low + most)
     head = "a \\ b " + " ".join(f"{b:>{digits + 2}}" for b in range(low, high))
     body = []
     for a, (first, row) in enumerate(zip(kernel.firsts, kernel.rows, strict=True)):

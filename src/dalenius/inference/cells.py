@@ -6,12 +6,10 @@ kind "parameter"    the Poisson mean behind the count: privacy noise and samplin
 The two answer different questions and carry different names in every output.
 """
 
-from typing import Any
-
 import numpy as np
 
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, IntArray, Kernel, Withheld
+from dalenius.core.law import Additive, FloatArray, IntArray, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
@@ -148,7 +146,7 @@ def _population(seen: Observed, level: float) -> tuple[FloatArray, FloatArray, s
         low = np.where(is_shown, np.maximum(values - half, 0), 0).astype(float)
         return low, np.where(is_shown, values + half, channel.least - 1 + half).astype(float), NOISE_LAW
     assert isinstance(channel, Kernelled)
-    return (*_kernel(channel.kernel, values, (1 - level) / 2), "equal tails of the kernel")
+    return (*channel.kernel.ends(values.astype(np.float64), level), "equal tails of the kernel")
 
 
 def _weighted(channel: Repeated, values: IntArray) -> tuple[IntArray, int, Noise]:
@@ -177,26 +175,6 @@ def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[F
     low[none], high[none] = summed[none] // multiple, -(-summed[none] // multiple)
     how = f"{NOISE_LAW} of the weighted mean of {len(channel.channels)} releases"
     return np.maximum(low, 0).astype(float), np.maximum(high, 0).astype(float), how
-
-
-def _kernel(kernel: Kernel, values: Any, tail: float) -> tuple[FloatArray, FloatArray]:
-    """Counts that neither tail of their own row excludes; rows increase with the count."""
-    channel = Kernelled(kernel)
-    low, high = np.empty(len(values)), np.empty(len(values))
-    for value in np.unique(values):
-        first, _, rows = channel.window(np.array([value]))
-        counts = int(first[0]) + np.arange(rows.shape[1])
-        ok = []
-        for a in counts:
-            row = min(int(a), len(kernel.rows) - 1)
-            start = kernel.firsts[row] + max(int(a) - row, 0)
-            weights = np.array([w / kernel.scale for w in kernel.rows[row]])
-            place = int(value) - start
-            ok.append(weights[: place + 1].sum() > tail and weights[max(place, 0) :].sum() > tail)
-        inside = counts[np.array(ok)]
-        ends = (inside.min(), inside.max()) if len(inside) else (counts[0], counts[0])
-        low[values == value], high[values == value] = ends
-    return low, high
 
 
 def _parameter(seen: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:

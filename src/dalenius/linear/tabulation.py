@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import Additive, Censored, FloatArray, Law
+from dalenius.core.law import Additive, Censored, FloatArray, Kernel, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
 
@@ -40,6 +40,8 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     centre = table.values
     if isinstance(release.law, Censored):
         return _possible(table, *release.law.ends(table.values, confidence))
+    if isinstance(release.law, Kernel):
+        return _possible(table, *release.law.ends(_kernel_values(release, table), confidence))
     hidden = next((a for a in release.adjustments if a.get("name") == SHOWN_FROM), None)
     if hidden is not None:
         return _possible(table, *_rounded_ends(table, int(hidden["least"]), confidence))
@@ -57,6 +59,12 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         if note.get("name") == POSSIBLE and note.get("table") == table.name:
             lower, upper = (np.clip(end, note["lower"], note["upper"]) for end in (lower, upper))
     return lower, upper
+
+
+def _kernel_values(release: Release, table: Table) -> FloatArray:
+    """What was measured through a perturbation table: an adjustment may have moved what is shown."""
+    block = next((b for b in release.blocks if b.name == table.name and b.space.shape == table.shape), None)
+    return table.values if block is None else block.values.astype(np.float64)
 
 
 def _possible(table: Table, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:

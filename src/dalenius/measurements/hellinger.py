@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
@@ -31,15 +32,19 @@ from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import log_upper
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
-from dalenius.errors import ParameterError, TooLarge
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.exact import effort
 from dalenius.exact.perturbation import perturb
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.spec.document import Exact, Part, Whole
 from dalenius.statistics.count import Count
 
 __all__ = ["Hellinger", "hellinger_kernel"]
 
 _SCALE = 1 << 62
 _MOST_ENTRIES = 8_000_000
+# The whole table stands in the release.
+_MOST_PUBLISHED = 250_000
 
 
 @lru_cache(maxsize=8)
@@ -69,6 +74,15 @@ def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
     )
 
 
+class HellingerParameters(Part):
+    """What a request may state: the largest count, and the nominal epsilon unless it is the budget's."""
+
+    section: ClassVar[str] = "[privacy.noise] of hellinger"
+
+    largest: Whole
+    epsilon: Exact | None = None
+
+
 @dataclass(frozen=True)
 class Hellinger:
     """A frequency table through the Hellinger kernel of a nominal epsilon."""
@@ -77,11 +91,35 @@ class Hellinger:
     query: TableQuery
     epsilon: Fraction
     largest: int
+    Parameters: ClassVar[type[Part]] = HellingerParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("Rinott et al. (2018), 5.4",))
 
     def __post_init__(self) -> None:
         if self.largest < 1 or not 0 < self.epsilon <= 100:
             raise ParameterError("largest must be at least 1, and epsilon positive and at most 100.")
+
+    @classmethod
+    def of_counts(
+        cls, name: str, query: TableQuery, parameters: Any, budget: Budget, neighbours: Neighbours
+    ) -> "Hellinger":
+        """At the stated nominal epsilon, or at what the budget leaves for a cell that moves by one."""
+        nominal = parameters.epsilon
+        if nominal is None:
+            if budget.epsilon is None:
+                raise ParameterError("The Hellinger kernel needs epsilon.", name="epsilon")
+            moved = Count(query).sensitivity(neighbours).l1
+            if not moved:
+                raise Unsupported("These counts do not depend on any unit.")
+            nominal = budget.epsilon / moved
+        step = cls(name, query, nominal, parameters.largest)
+        entries = (step.largest + 1) * (step.top + 1)
+        if entries > _MOST_PUBLISHED:
+            raise TooLarge(
+                f"The published table would have {entries:,} entries, at most {_MOST_PUBLISHED:,} are served; a smaller"
+                " largest count or a larger epsilon has fewer."
+            )
+        effort.spend(entries)
+        return step
 
     @property
     def top(self) -> int:

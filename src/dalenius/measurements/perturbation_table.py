@@ -17,10 +17,12 @@ References
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import StringConstraints
 
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
@@ -29,12 +31,25 @@ from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
-from dalenius.errors import DocumentError
-from dalenius.exact import perturbation
+from dalenius.errors import DocumentError, ParameterError, TooLarge
+from dalenius.exact import effort, perturbation
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.spec.document import Name, Part
 from dalenius.statistics.count import Count
 
 __all__ = ["PerturbationTable"]
+
+_MOST_ENTRIES = 20_000
+_LONGEST_TEXT = 4_000_000
+
+
+class PerturbationTableParameters(Part):
+    """What a request states: the table itself, as text with the columns i, j, p."""
+
+    section: ClassVar[str] = "[privacy.noise] of perturbation_table"
+
+    table: Annotated[str, StringConstraints(strict=True, max_length=_LONGEST_TEXT)]
+    name: Name = "imported"
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,7 @@ class PerturbationTable:
     epsilon: Fraction
     most_delta: Fraction
     neighbours: Neighbours
+    Parameters: ClassVar[type[Part]] = PerturbationTableParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.ENUMERATED, references=("exact hockey-stick divergence over all rows",)
     )
@@ -59,6 +75,23 @@ class PerturbationTable:
             raise DocumentError("The common denominator of a perturbation table must be at most 2^62.")
         sensitivity = Count(self.query).sensitivity(self.neighbours)
         perturbation.judge(self.kernel, sensitivity, self.epsilon, self.most_delta)
+
+    @classmethod
+    def of_counts(
+        cls, name: str, query: TableQuery, parameters: Any, budget: Budget, neighbours: Neighbours
+    ) -> "PerturbationTable":
+        """The stated table, judged at the budget's epsilon and delta."""
+        if budget.epsilon is None:
+            raise ParameterError("A perturbation table is judged at an epsilon and a delta.", name="epsilon")
+        kernel = perturbation.from_text(parameters.table, parameters.name)
+        entries = sum(len(row) for row in kernel.rows)
+        if entries > _MOST_ENTRIES:
+            raise TooLarge(
+                f"The table has {entries:,} entries; at most {_MOST_ENTRIES:,} are judged while you wait."
+            )
+        # Every pair of neighbouring rows is compared both ways, for each size of a move.
+        effort.spend(4 * entries * Count(query).sensitivity(neighbours).linf)
+        return cls(name, query, kernel, budget.epsilon, budget.delta or Fraction(0), neighbours)
 
     @property
     def law(self) -> Kernel:

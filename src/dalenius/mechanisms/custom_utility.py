@@ -16,15 +16,16 @@ References
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalenius.core.budget import Budget
+from dalenius.core.calibrate import StatedFamily
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
@@ -33,11 +34,21 @@ from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.exact import finite_noise
+from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["CustomUtility"]
 
 _WORD = 16
 _MOST_LIMIT = 1000
+
+
+class CustomUtilityParameters(Part):
+    """What a request may state: the losses of -limit, …, limit, and the rate unless it is calibrated."""
+
+    section: ClassVar[str] = "[privacy.noise] of custom_utility"
+
+    losses: tuple[Whole, ...]
+    rate: Exact | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,7 @@ class CustomUtility:
     packed: int
     name: ClassVar[str] = "custom_utility"
     is_default: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = CustomUtilityParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("McSherry & Talwar (2007)",))
 
     def __post_init__(self) -> None:
@@ -69,6 +81,20 @@ class CustomUtility:
             raise ParameterError("Give an odd number of integer losses, each from 0 to 65535.")
         packed = sum(int(u) << (_WORD * i) for i, u in enumerate(losses))
         return cls(rate=rational(rate, "rate"), limit=len(losses) // 2, packed=packed)
+
+    @classmethod
+    def stated(cls, parameters: Any) -> "CustomUtility | StatedFamily":
+        """The law of these losses, at the stated rate or at the largest that fits."""
+        unit = cls.of(1, parameters.losses)
+        if parameters.rate is not None:
+            return replace(unit, rate=parameters.rate)
+
+        def near(sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+            if budget.epsilon is None or not sensitivity.l1:
+                return ()
+            return (budget.epsilon / (sensitivity.l1 * max(unit.largest_loss(1), Fraction(1))),)
+
+        return StatedFamily(cls.name, lambda size: replace(unit, rate=size), near)
 
     @cached_property
     def losses(self) -> tuple[int, ...]:

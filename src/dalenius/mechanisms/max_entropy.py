@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,11 +29,21 @@ from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.exact import additive, finite_noise
+from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["MaxEntropy"]
 
 _GRID = 1 << 40
 _BITS = 160
+
+
+class MaxEntropyParameters(Part):
+    """What a request may state: range and variance, which fix the law."""
+
+    section: ClassVar[str] = "[privacy.noise] of max_entropy"
+
+    limit: Whole
+    variance: Exact
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,7 @@ class MaxEntropy(finite_noise.SquaredExponential):
     limit: int
     name: ClassVar[str] = "max_entropy"
     is_default: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = MaxEntropyParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
 
     def __post_init__(self) -> None:
@@ -55,6 +66,11 @@ class MaxEntropy(finite_noise.SquaredExponential):
                 f"the variance cap must lie between 0.000001 and the variance of the uniform law on the range,"
                 f" {self.limit * (self.limit + 1) / 3:.6g}; received {float(self.cap):.6g}."
             )
+
+    @classmethod
+    def stated(cls, parameters: Any) -> "MaxEntropy":
+        """The law of this range and variance."""
+        return cls(cap=parameters.variance, limit=parameters.limit)
 
     @property
     def multiplier(self) -> Fraction:

@@ -19,11 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalenius.core.budget import Budget
+from dalenius.core.calibrate import StatedFamily
 from dalenius.core.conversions import pure_to_rho
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
@@ -35,6 +36,7 @@ from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TruncatedSampler
+from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["TruncatedLaplace"]
 
@@ -42,6 +44,15 @@ _WIDEST_TABLE = 1 << 13
 _LEAST_RATE = Fraction(1, 1 << 40)
 _MOST_RATE = 10**6
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
+
+
+class TruncatedLaplaceParameters(Part):
+    """What a request may state: the limit, and the rate unless it is calibrated."""
+
+    section: ClassVar[str] = "[privacy.noise] of truncated_laplace"
+
+    limit: Whole
+    rate: Exact | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,7 @@ class TruncatedLaplace:
     name: ClassVar[str] = "truncated_laplace"
     is_default: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
+    Parameters: ClassVar[type[Part]] = TruncatedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
     )
@@ -67,6 +79,14 @@ class TruncatedLaplace:
             raise TooLarge(
                 "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
             )
+
+    @classmethod
+    def stated(cls, parameters: Any) -> "TruncatedLaplace | StatedFamily":
+        """The law of this limit, at the stated rate or at the largest that fits."""
+        limit, rate = parameters.limit, parameters.rate
+        if rate is not None:
+            return cls(rate=rate, limit=limit)
+        return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), cls.guesses)
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:

@@ -19,22 +19,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, log, log1p, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from dalenius.core.budget import Budget
+from dalenius.core.calibrate import StatedFamily
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import ParameterError
+from dalenius.errors import DocumentError, ParameterError
 from dalenius.exact import additive, effort, finite_noise
+from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["TruncatedNormal"]
 
 _NEAR = Fraction(99, 100)
 _EDGE = 1e-6
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
+
+
+class TruncatedNormalParameters(Part):
+    """What a request may state: the limit, and epsilon as in the paper, or the variance of the law that is cut."""
+
+    section: ClassVar[str] = "[privacy.noise] of truncated_normal"
+
+    limit: Whole
+    epsilon: Exact | None = None
+    sigma_squared: Exact | None = None
+
+    @model_validator(mode="after")
+    def _is_one_law(self) -> Self:
+        if self.epsilon is not None and self.sigma_squared is not None:
+            raise DocumentError("State epsilon or sigma_squared of truncated_normal; each fixes the rate.")
+        return self
 
 
 @dataclass(frozen=True)
@@ -45,6 +64,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     limit: int
     name: ClassVar[str] = "truncated_normal"
     is_default: ClassVar[bool] = False
+    Parameters: ClassVar[type[Part]] = TruncatedNormalParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
     )
@@ -65,6 +85,22 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     def of_variance(cls, sigma_squared: object, limit: int) -> "TruncatedNormal":
         """By the variance of the normal law that is cut: rate = 1 / (2 sigma_squared)."""
         return cls(rate=1 / (2 * rational(sigma_squared, "sigma_squared")), limit=limit)
+
+    @classmethod
+    def stated(cls, parameters: Any) -> "TruncatedNormal | StatedFamily":
+        """The law of this limit in either parametrisation, or at the largest rate that fits."""
+        limit = parameters.limit
+        if parameters.epsilon is not None:
+            return cls.of_paper(parameters.epsilon, limit)
+        if parameters.sigma_squared is not None:
+            return cls.of_variance(parameters.sigma_squared, limit)
+
+        def near(sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+            if budget.epsilon is None or not sensitivity.l1:
+                return cls.guesses(sensitivity, budget)
+            return (budget.epsilon / (sensitivity.l1 * max(2 * limit - 1, 1)),)
+
+        return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), near)
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:

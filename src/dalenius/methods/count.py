@@ -8,6 +8,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._range_count import plan_range_count
 from dalenius.methods._ruled_noise import mechanism_for
@@ -74,8 +75,10 @@ class CountMethod:
         if question.scope is not Scope.EVERYWHERE:
             return plan_range_count(question)
         if question.weight is not None:
+            refuse_step(question)
             return plan_weighted(question)
         if question.margins is not None or question.strategy is not None:
+            refuse_step(question)
             return plan_margins(question)
         return _table(question)
 
@@ -86,9 +89,12 @@ class CountMethod:
 
 
 def _table(question: Question) -> TablePlan:
+    name = " x ".join(axis.name for axis in question.space.axes) or "total"
+    step = named_step(question, name)
+    if step is not None:
+        return plan_step(question, step)
     statistic = Count(question.query)
     mechanism = _ruled(question, statistic.sensitivity(question.neighbours))
-    name = " x ".join(axis.name for axis in question.space.axes) or "total"
     measurement = Noisy(name, statistic, mechanism)
     return priced(
         question,

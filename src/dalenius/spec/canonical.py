@@ -22,6 +22,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import measure_of
 from dalenius.errors import UnknownName
 from dalenius.spec.document import DEFAULT_MEASURE, Document
+from dalenius.spec.noise import described, parameters_of
 from dalenius.spec.request import RequestDocument
 
 FORMAT = "dalenius-request/1"
@@ -90,6 +91,9 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "strategy": request.privacy.strategy,
         "options": _plain(request.privacy.model_dump(mode="json")["options"]),
     }
+    stated = parameters_of(request.privacy.mechanism, request.privacy.noise)
+    if stated is not None:
+        content["noise"] = described(stated)
     if request.table.universe is not None:
         content["universe"] = request.table.universe
     meaning = _meaning(request)

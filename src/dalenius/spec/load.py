@@ -103,7 +103,35 @@ def _load(kind: type[D], given: Given) -> tuple[D, Path]:
     _refuse_wrong_kind(kind, content)
     if kind is DatasetDocument:
         content = _with_code_lists(content, base)
+    elif kind is RequestDocument and _is_a_file(given):
+        content = _with_noise_table(content, base)
     return kind.from_dict(content), base
+
+
+def _is_a_file(document: Given) -> bool:
+    """Whether a document was read from a file: only then may it name another, never as text that somebody sent."""
+    if isinstance(document, str):
+        return not ("\n" in document or document.lstrip().startswith("{") or " = " in document)
+    return isinstance(document, Path)
+
+
+def _with_noise_table(content: dict[str, Any], base: Path) -> dict[str, Any]:
+    """Replace the name of a perturbation table's file by what it holds."""
+    privacy = content.get("privacy")
+    noise = privacy.get("noise") if isinstance(privacy, Mapping) else None
+    if not isinstance(noise, Mapping) or not isinstance(noise.get("table_file"), str):
+        return content
+    path = base / noise["table_file"]
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise DocumentError(f"The perturbation table {path.name!r} is larger than {_LARGEST:,} bytes.")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(
+            f"The perturbation table {path.name!r} could not be read ({type(error).__name__})."
+        ) from None
+    stated = {key: value for key, value in noise.items() if key != "table_file"} | {"table": text}
+    return {**content, "privacy": {**privacy, "noise": stated}}
 
 
 def _refuse_wrong_kind(kind: type[Document], content: Mapping[str, Any]) -> None:

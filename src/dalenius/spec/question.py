@@ -17,10 +17,12 @@ from dalenius.core.query import Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.spec.canonical import Canonical
+from dalenius.spec.document import Part
+from dalenius.spec.noise import parameters_of
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
-Chooser = Callable[[str | None, Sensitivity, Budget], Mechanism]
+Chooser = Callable[[str | None, Part | None, Sensitivity, Budget], Mechanism]
 Margins = tuple[tuple[str, ...], ...]
 
 
@@ -108,6 +110,12 @@ class Question:
         return mechanism
 
     @property
+    def noise(self) -> Part | None:
+        """The parameters of that mechanism, as far as the request states them."""
+        self._read.add("noise")
+        return parameters_of(self._request.privacy.mechanism, self._request.privacy.noise)
+
+    @property
     def strategy(self) -> str | None:
         """The strategy that the request names."""
         strategy: str | None = self._take("strategy", self._request.privacy.strategy)
@@ -129,7 +137,7 @@ class Question:
 
     def choose(self, sensitivity: Sensitivity, budget: Budget | None = None) -> Mechanism:
         """The named mechanism, or the one with the least variance, calibrated to (a part of) the budget."""
-        return self.chooser(self.mechanism, sensitivity, budget or self.budget)
+        return self.chooser(self.mechanism, self.noise, sensitivity, budget or self.budget)
 
     def unread(self) -> list[str]:
         """Keys that the request names and no plan read."""
@@ -144,6 +152,7 @@ class Question:
             "universe": table.universe is not None,
             "objective": table.objective != "sum",
             "mechanism": privacy.mechanism is not None,
+            "noise": bool(privacy.noise),
             "strategy": privacy.strategy is not None,
         } | dict.fromkeys((key for key in privacy.options if key != "statistic"), True)
         return [name for name, is_written in written.items() if is_written and name not in self._read]

@@ -14,9 +14,11 @@ from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
 from dalenius.spec.document import DEFAULT_MEASURE, Category, Document, Exact, Name, Part, Text, unknown_key
+from dalenius.spec.noise import parameters_of
 
 AxisItem = Name | AxisPart
 Condition = Category | tuple[Category, ...] | ConditionPart
+Stated = int | Exact | str | tuple[int, ...]
 Option = bool | int | Exact | str | tuple[str, ...]
 
 
@@ -75,6 +77,9 @@ class PrivacyPart(Part):
     mechanism: Name | None = None
     strategy: Name | None = None
     options: dict[Name, Option] = Field(default_factory=dict)
+    noise: dict[Name, Stated] = Field(
+        default_factory=dict, description="Parameters of the mechanism that is named; each states its own."
+    )
 
     @model_validator(mode="after")
     def _has_an_amount(self) -> Self:
@@ -88,6 +93,7 @@ class PrivacyPart(Part):
                     f" {float(amount):g}.",
                     name=name,
                 )
+        parameters_of(self.mechanism, self.noise)
         return self
 
 

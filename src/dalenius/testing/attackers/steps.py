@@ -25,9 +25,11 @@ from dalenius.exact.smooth_noise import Cauchy
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.fourier import Fourier
+from dalenius.measurements.hellinger import Hellinger
 from dalenius.measurements.learned_bounds import LearnedBounds
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.perturbation_table import PerturbationTable
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.residual import Residual
 from dalenius.measurements.smooth import Smooth
@@ -147,6 +149,21 @@ def _summed_to(step: Residual, margin: tuple[int, ...], tables: list[IntArray]) 
     raise InternalError("No fetched table holds this margin.")
 
 
+def _kernelled(step: Any, here: Exact, there: Exact) -> list[AnswerPart]:
+    """Each count through its own row of the published table; a structural zero shows nothing."""
+    channels = []
+    counts = zip(here[0].open_below_the_gate().tolist(), there[0].open_below_the_gate().tolist(), strict=True)
+    for cell, (a, b) in enumerate(counts):
+        if a == b or cell in step.query.space.structural_indices:
+            continue
+        reach = max(len(row) for row in step.law.rows) + max(a, b) + 1
+        points = np.arange(min(step.law.firsts), min(step.law.firsts) + reach + len(step.law.rows))
+        with np.errstate(divide="ignore"):
+            sides = [np.log(step.law.pmf(count, points)) for count in (a, b)]
+        channels.append(AnswerPart(sides[0], sides[1]))
+    return channels
+
+
 def _selected(
     values: IntArray, low: int, high: int, q: Fraction, epsilon: Fraction, change: Fraction
 ) -> FloatArray:
@@ -255,4 +272,6 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     ExponentialQuantile: _quantile,
     QuantileTable: _quantiles,
     Smooth: _smooth,
+    Hellinger: _kernelled,
+    PerturbationTable: _kernelled,
 }

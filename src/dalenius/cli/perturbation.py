@@ -1,0 +1,155 @@
+"""`dalenius perturbation …`: tables p(a, b) for reading, exchange and judgement; free, and without data."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalenius.cli.plan import AsJson
+
+if TYPE_CHECKING:
+    from dalenius.core.law import Kernel, Law
+
+app = typer.Typer(no_args_is_help=True)
+SOURCE = "A table (.csv, .tsv, .txt with the columns i, j, p), a request document, or a release."
+Source = Annotated[Path, typer.Argument(help=SOURCE, show_default=False)]
+Largest = Annotated[int, typer.Option(min=0, max=1000, help="Largest count of the table of additive noise.")]
+MOST_COLUMNS = 40
+
+
+@app.command()
+def show(source: Source, largest: Largest = 10, as_json: AsJson = False) -> None:
+    """Print p(a, b): with which probability a count of a is shown as b."""
+    from dalenius.cli.output import emit
+    from dalenius.exact import perturbation
+
+    kernel = kernel_at(source, largest)
+    if as_json:
+        emit(kernel.to_dict())
+        return
+    typer.echo(perturbation.show(kernel, most=MOST_COLUMNS))
+
+
+@app.command()
+def export(
+    source: Source,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file; printed if left out.")
+    ] = None,
+    largest: Largest = 10,
+) -> None:
+    """Write the table in the format of the R packages ptable and cellKey."""
+    from dalenius.exact import perturbation
+
+    text = perturbation.to_text(kernel_at(source, largest))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+        typer.echo(f"Written to {output}.")
+
+
+@app.command("import")
+def import_(
+    table: Annotated[
+        Path, typer.Argument(help="Table with the columns i, j, p (ptable, cellKey).", show_default=False)
+    ],
+    epsilon: Annotated[str, typer.Option(help="The epsilon of the guarantee.", show_default=False)],
+    delta: Annotated[str, typer.Option(help="The delta of the guarantee.", show_default=False)],
+    cells: Annotated[
+        int, typer.Option(min=1, max=12, help="Cells that one unit can move: 1, or 2 under replace.")
+    ] = 1,
+) -> None:
+    """Judge a table exactly, and print the [privacy] section of a request that uses it."""
+    from dalenius.core.rationals import plain, rational
+    from dalenius.core.sensitivity import Sensitivity
+    from dalenius.exact import perturbation
+
+    amounts = rational(epsilon, "epsilon"), rational(delta, "delta")
+    moved = Sensitivity.of_patterns(((1,) * cells,))
+    exact = perturbation.judge(kernel_at(table, 0), moved, *amounts)
+    typer.echo(
+        f"# The exact delta at epsilon {plain(amounts[0])} is {float(exact):.6g}.\n"
+        f'[privacy]\ndefinition = "approximate"\nepsilon = "{plain(amounts[0])}"\ndelta = "{plain(amounts[1])}"\n'
+        f'mechanism = "perturbation_table"\n\n[privacy.noise]\ntable_file = "{table.as_posix()}"'
+    )
+
+
+@app.command()
+def audit(
+    source: Source,
+    epsilon: Annotated[list[str] | None, typer.Option(help="An epsilon; may be repeated.")] = None,
+    moves: Annotated[int, typer.Option(min=1, max=12, help="Largest move of one cell to examine.")] = 1,
+    cells: Annotated[int, typer.Option(min=1, max=12, help="Cells that move together.")] = 1,
+    largest: Largest = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a table gives away, from its own integers: largest loss, impossible outputs, delta at an epsilon."""
+    from dalenius.cli.output import emit
+
+    answer = findings(kernel_at(source, largest), epsilon or ["1"], moves, cells)
+    if as_json:
+        emit(answer)
+        return
+    typer.echo(f"{answer['rows']} rows, {answer['entries']:,} entries")
+    for move in answer["moves"]:
+        one, other = move["counts"]
+        typer.echo(
+            f"Move by at most {move['size']}: largest finite loss {move['largest_finite_loss']:.6g}; with probability"
+            f" {move['impossible']:.4g} a count of {one} is shown as a value that a count of {other} never shows."
+        )
+    for line in answer["deltas"]:
+        typer.echo(f"epsilon {line['epsilon']}: delta {line['delta']:.6g}")
+
+
+def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> dict[str, Any]:
+    """The exact losses of a table, as numbers for readers."""
+    from dalenius.core.rationals import plain, rational
+    from dalenius.core.sensitivity import Sensitivity
+    from dalenius.exact import perturbation
+
+    losses = [perturbation.loss_of(kernel, size) for size in range(1, moves + 1)]
+    pattern = Sensitivity.of_patterns(((moves,) * cells,))
+    amounts = [rational(text, "epsilon") for text in epsilons]
+    return {
+        "rows": len(kernel.rows),
+        "entries": sum(len(row) for row in kernel.rows),
+        "moves": [
+            {
+                "size": loss.size,
+                "largest_finite_loss": float(loss.largest_finite),
+                "impossible": float(loss.impossible),
+                "counts": list(loss.rows),
+            }
+            for loss in losses
+        ],
+        "cells": cells,
+        "deltas": [
+            {"epsilon": plain(e), "delta": float(perturbation.table_delta(kernel, pattern, e))}
+            for e in amounts
+        ],
+    }
+
+
+def kernel_at(source: Path, largest: int) -> "Kernel":
+    """The table that a file holds, or that the noise of a request or release is for counts up to `largest`."""
+    from dalenius.errors import DocumentError
+    from dalenius.exact import perturbation
+
+    if source.suffix.lower() in (".csv", ".tsv", ".txt"):
+        try:
+            text = source.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise DocumentError(f"The perturbation table {str(source)!r} is not UTF-8 text.") from None
+        return perturbation.from_text(text, source.stem)
+    return perturbation.kernel_of_law(_law_at(source), largest)
+
+
+def _law_at(source: Path) -> "Law":
+    from dalenius.cli.plan import planned_at
+    from dalenius.publish import load as load_release
+    from dalenius.spec import load
+
+    if source.is_dir() or "blocks" in load.read_mapping(source)[0]:
+        return load_release(source).law
+    return planned_at(source).law

@@ -1,0 +1,99 @@
+"""Counts through noise that is a step of its own: perturbation tables p(a, b), named as the mechanism of a request."""
+
+from typing import Any
+
+import numpy as np
+
+from dalenius.core import registry
+from dalenius.core.contracts import Measurement, TableNoise
+from dalenius.core.law import Kernel
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Block, Table
+from dalenius.errors import InternalError, Unsupported
+from dalenius.methods._priced import priced
+from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.question import Question
+
+BIASED = (
+    "The mean of a shown count differs from the exact count for some counts of this perturbation table; intervals and tests"
+    " use the table itself."
+)
+CLAMPED = (
+    "Counts above the table's largest are shown as if they were the largest, so that no error is published and no analysis"
+    " of these numbers is valid."
+)
+
+
+def named_step(question: Question, name: str) -> Measurement | None:
+    """The step that the request names in the place of additive noise, if it names one."""
+    named = question.mechanism
+    if named is None or named not in registry.names("measurements"):
+        return None
+    step = registry.get("measurements", named)
+    if not isinstance(step, TableNoise):
+        return None
+    if question.policy.table.maximum_entropy or question.policy.table.truncation is not None:
+        raise Unsupported(
+            f"The policy's table rules ask for noise of their own; the request names {named!r}."
+        )
+    stated = question.noise
+    if stated is None:
+        keys = ", ".join(step.Parameters.model_fields)
+        raise Unsupported(f"The mechanism {named!r} is described in [privacy.noise]: {keys}.", received=named)
+    return step.of_counts(name, question.query, stated, question.budget, question.neighbours)
+
+
+def refuse_step(question: Question) -> None:
+    """Such a step is for one plain table: a table of sums has no law of its own."""
+    named = question.mechanism
+    is_step = named is not None and named in registry.names("measurements")
+    if is_step and isinstance(registry.get("measurements", str(named)), TableNoise):
+        raise Unsupported(
+            f"The mechanism {named!r} is for one plain table of counts: no margins, strategy or weight.",
+            received=named,
+        )
+
+
+def plan_step(question: Question, step: Measurement) -> TablePlan:
+    """One table through the step, shown as it is."""
+    law = step.law
+    if not isinstance(law, Kernel):
+        raise InternalError("Noise that is a step of its own publishes a perturbation table.")
+    warnings = (CLAMPED,) if law.is_clamped else () if law.is_unbiased else (BIASED,)
+    return priced(
+        question,
+        (step,),
+        _shown,
+        mechanism=str(question.mechanism),
+        strategy="table",
+        preview=_preview(question, law),
+        warnings=warnings,
+        refusal=f"{question.mechanism} does not fit {question.budget.definition!r} at this budget.",
+    )
+
+
+def _shown(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+    return tuple(_table(block) for block in blocks)
+
+
+def _table(block: Block) -> Table:
+    assert isinstance(block.law, Kernel)
+    variance = np.full(len(block.values), block.law.variance)
+    variance[list(block.space.structural_indices)] = 0.0
+    return Table(
+        name=block.name,
+        space=block.space,
+        values=block.values.astype(np.float64),
+        variance=variance,
+        measure=DEFAULT_MEASURE,
+        is_unbiased=block.law.is_unbiased,
+    )
+
+
+def _preview(question: Question, law: Kernel) -> dict[str, Any]:
+    """What is known before data are read; of a clamped table no error."""
+    space = question.space
+    preview: dict[str, Any] = {"cells": space.size, "structural_zeros": len(space.structural_zeros)}
+    if law.is_clamped:
+        return preview
+    return preview | {"std_error": law.std_error, "half_width_95": law.half_width(0.95)}
