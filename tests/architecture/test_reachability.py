@@ -14,7 +14,7 @@ ENTRANCES = ("cli", "server", "methods", "mechanisms", "definitions", "engines",
 # Checks and demonstrations use everything, and prove nothing about use.
 ASIDE = ("audit", "demo", "reproduce", "testing")
 NOT_YET = {
-    "measurements": {"keyed_list", "permute_and_flip"},
+    "measurements": {"keyed_list"},
     "postprocess": {"additive", "anchor", "clamping", "invariants", "nonnegative", "rounding"},
     "statistics": {"contingency_table", "mean", "ratio", "total", "variance"},
 }

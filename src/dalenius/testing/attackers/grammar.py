@@ -190,7 +190,17 @@ def request_of(
 
 
 def _axes(table: Document, method: str, chance: random.Random) -> None:
-    if method in ("count", "total", "mean", "dominance", "largest_total", "median", "quantile"):
+    if method in (
+        "count",
+        "total",
+        "mean",
+        "dominance",
+        "largest_total",
+        "median",
+        "quantile",
+        "mode",
+        "best",
+    ):
         axes: list[Any] = ["sex", "region", "two", {"variable": "region", "level": "half"}]
         axes.append({"variable": "age", "cuts": [0, 1, 4]})
         named = chance.sample(axes, chance.choice((0, 1, 1, 2, 3)))
@@ -216,6 +226,10 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
         table["rows"] = table.get("rows", [])[:1]
     if scope is Scope.WITHIN_THE_DATA and method == "total":
         table["membership"] = chance.choice(("private", "public"))
+    if method in ("mode", "best"):
+        table["method"] = chance.choice(("exponential", "permute_and_flip"))
+    if method == "best":
+        table["which"] = chance.choice(("largest", "smallest"))
     if method == "dominance":
         table |= chance.choice(({"p": 10}, {"n": 1, "k": 60}))
 

@@ -24,11 +24,13 @@ from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
+from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.fourier import Fourier
 from dalenius.measurements.hellinger import Hellinger
 from dalenius.measurements.learned_bounds import LearnedBounds
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.perturbation_table import PerturbationTable
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.residual import Residual
@@ -211,6 +213,36 @@ def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[AnswerPar
     return channels
 
 
+def _flipped(step: PermuteAndFlip, here: Exact, there: Exact) -> list[AnswerPart]:
+    """Candidates arrive at uniform times: r is chosen if its coin falls on heads and no earlier one's did.
+
+    P(r) = h_r times the integral over t of the product of 1 - t h_i over the others, a polynomial that the quadrature
+    sums exactly.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    times = (nodes + 1) / 2
+    sides = []
+    for side in (here, there):
+        heads = np.exp(_scaled(step, side))
+        alone = 1 - np.outer(times, heads)
+        reached = np.stack([np.prod(np.delete(alone, r, axis=1), axis=1) for r in range(len(heads))])
+        with np.errstate(divide="ignore"):
+            sides.append(np.log(heads * (reached @ weights) / 2))
+    return [AnswerPart(sides[0], sides[1])]
+
+
+def _exponential(step: ExponentialSelection, here: Exact, there: Exact) -> list[AnswerPart]:
+    sides = [scores - np.logaddexp.reduce(scores) for scores in (_scaled(step, here), _scaled(step, there))]
+    return [AnswerPart(sides[0], sides[1])]
+
+
+def _scaled(step: Any, exact: Exact) -> FloatArray:
+    """Scores of the possible cells in units of the choice, the best one at zero."""
+    scores = step.sign * exact[0].open_below_the_gate().astype(np.float64)
+    scores = np.delete(scores, list(step.query.space.structural_indices))
+    return np.asarray(float(step.rate) * (scores - scores.max()))
+
+
 def _smooth(step: Smooth, here: Exact, there: Exact) -> list[AnswerPart]:
     sides = [_smooth_law(step, e[0].open_below_the_gate()) for e in (here, there)]
     return [AnswerPart(sides[0], sides[1])]
@@ -274,4 +306,6 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     Smooth: _smooth,
     Hellinger: _kernelled,
     PerturbationTable: _kernelled,
+    PermuteAndFlip: _flipped,
+    ExponentialSelection: _exponential,
 }

@@ -1,0 +1,80 @@
+"""The cell with the largest or smallest total of a numeric variable: a cell is named, no number is released."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.errors import UnknownName
+from dalenius.methods._choice import ChoiceParameters, plan_choice
+from dalenius.spec.document import Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.magnitude_table import MagnitudeTable
+
+__all__ = ["BestMethod"]
+
+_SIGNS = {"largest": 1, "smallest": -1}
+
+
+class BestParameters(ChoiceParameters):
+    """Keys of the best cell."""
+
+    section: ClassVar[str] = "[table] of the best cell"
+
+    which: Literal["largest", "smallest"] = "largest"
+
+
+class BestMethod:
+    """Label of (nearly) the cell whose total is the largest, or the smallest."""
+
+    name: ClassVar[str] = "best"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = True
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = BestParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Category with the best total of {of}",
+            preview="With 95 % probability the total of the category that is named falls short of the best one by at most {error}.",
+            caption="1 marks the category that was chosen; another one with a total nearby may be the best.",
+        ),
+        "de": Words(
+            title="Kategorie mit der besten Summe von {of}",
+            preview="Mit 95 % Wahrscheinlichkeit bleibt die Summe der genannten Kategorie um höchstens {error} hinter der besten zurück.",
+            caption="1 steht bei der gewählten Kategorie; eine andere mit naher Summe kann die beste sein.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["region"], "measure": "best", "of": "income"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {
+                "rows": ["region"],
+                "measure": "best",
+                "of": "income",
+                "which": "smallest",
+                "method": "permute_and_flip",
+            },
+            "privacy": {"definition": "approximate", "epsilon": 1, "delta": "1e-6"},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """One chosen cell."""
+        which = str(question.parameter("which", "largest"))
+        if which not in _SIGNS:
+            raise UnknownName.among("which", which, list(_SIGNS))
+        totals = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
+        return plan_choice(question, "best", totals, sign=_SIGNS[which], step=question.bounds.step)
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is; the largest is not written."""
+        return "best", {k: v for k, v in parameters.items() if (k, v) != ("which", "largest")}
