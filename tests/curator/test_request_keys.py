@@ -41,10 +41,18 @@ PRIVACY: dict[str, dict[str, Any]] = {
     "rho": {"rho": 3},
     "mechanism": {"mechanism": "staircase"},
     "strategy": {"strategy": "split"},
+    "noise": {
+        "definition": "approximate",
+        "epsilon": 3,
+        "delta": "1e-2",
+        "mechanism": "truncated_laplace",
+        "noise": {"limit": 9},
+    },
 }
 OWN: dict[str, Any] = {
     "q": "1/5", "method": "lomax", "beta": "1/20", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
+    "which": "smallest",
 }  # fmt: skip
 
 

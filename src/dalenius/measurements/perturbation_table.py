@@ -90,7 +90,7 @@ class PerturbationTable:
                 f"The table has {entries:,} entries; at most {_MOST_ENTRIES:,} are judged while you wait."
             )
         # Every pair of neighbouring rows is compared both ways, for each size of a move.
-        effort.spend(4 * entries * Count(query).sensitivity(neighbours).linf)
+        effort.spend(4 * entries * int(Count(query).sensitivity(neighbours).linf))
         return cls(name, query, kernel, budget.epsilon, budget.delta or Fraction(0), neighbours)
 
     @property

@@ -131,7 +131,7 @@ def _with_noise_table(content: dict[str, Any], base: Path) -> dict[str, Any]:
             f"The perturbation table {path.name!r} could not be read ({type(error).__name__})."
         ) from None
     stated = {key: value for key, value in noise.items() if key != "table_file"} | {"table": text}
-    return {**content, "privacy": {**privacy, "noise": stated}}
+    return {**content, "privacy": {**content["privacy"], "noise": stated}}
 
 
 def _refuse_wrong_kind(kind: type[Document], content: Mapping[str, Any]) -> None:
