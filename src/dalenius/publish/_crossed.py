@@ -88,6 +88,8 @@ def _cell(cell: Cell, digits: int) -> str:
         text = "structural zero" if cell.is_structural else "selected" if cell.is_selected else "–"
         return f'<td class="{kind}">{text}</td>'
     half = f"<small>± {_above(cell.half, digits)}</small>" if cell.half else ""
+    if cell.half_with_sampling:
+        half += f"<small>± {_above(cell.half_with_sampling, digits)} with sampling</small>"
     return f'<td class="{kind}">{cell.value:,.{digits}f}{half}</td>'
 
 

@@ -11,7 +11,7 @@ from itertools import product
 
 from dalenius.core.release import Release, Table
 from dalenius.linear.answers import labelled_table
-from dalenius.linear.tabulation import COLUMNS, bounds, header, status, tidy_list
+from dalenius.linear.tabulation import COLUMNS, columns_of, header, number_columns, status, tidy_list
 from dalenius.spec.answer import as_read
 from dalenius.spec.speech import conditions, heading, shown_measure, unit_of
 
@@ -30,16 +30,22 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     table = None if table is None else labelled_table(stored, release, table)
     if table is not None or len(release.tables) == 1:
         one = table or release.table
-        names = [*header(one.space), *_subject_names(header(one.space))]
+        head = header(one.space, columns_of([one]))
+        names = [*head, *_subject_names(head)]
         lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter)]
         return "\n".join(lines) + "\n"
     axes = list(dict.fromkeys(axis.name for t in release.tables for axis in t.space.axes))
     first = "table" if "table" not in axes else "table_of_release"
-    columns = [f"{name}_category" if name in COLUMNS else name for name in axes]
-    lines = [_joined([first, *columns, *COLUMNS, *_subject_names([first, *columns])], delimiter)]
+    shown = columns_of(release.tables)
+    columns = [f"{name}_category" if name in shown else name for name in axes]
+    lines = [_joined([first, *columns, *shown, *_subject_names([first, *columns])], delimiter)]
+    has_sampling = len(shown) > len(COLUMNS)
     for each in release.tables:
         start = _label(heading(release, each), delimiter) + delimiter
-        lines += [start + row for row in _rows(release, each, confidence, delimiter, axes)]
+        lines += [
+            start + row
+            for row in _rows(release, each, confidence, delimiter, axes, has_sampling=has_sampling)
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -49,16 +55,19 @@ def _subject_names(taken: Sequence[str]) -> list[str]:
 
 
 def _rows(
-    release: Release, table: Table, confidence: float, delimiter: str, columns: Sequence[str] = ()
+    release: Release,
+    table: Table,
+    confidence: float,
+    delimiter: str,
+    columns: Sequence[str] = (),
+    *,
+    has_sampling: bool | None = None,
 ) -> Iterator[str]:
     """The lines of one table, its axes under the given columns."""
     errors = tidy_list(table.std_error)
     structural = set(table.space.structural_indices)
-    numbers = zip(
-        *([_number(v) for v in tidy_list(c)] for c in (table.values, table.std_error)),
-        *([_number(v) for v in tidy_list(c)] for c in bounds(release, table, confidence)),
-        strict=True,
-    )
+    arrays = number_columns(release, table, confidence, has_sampling=has_sampling)
+    numbers = zip(*([_number(v) for v in tidy_list(array)] for array in arrays), strict=True)
     own = [axis.name for axis in table.space.axes]
     places = [own.index(name) if name in own else -1 for name in columns or own]
     labels = product(*([_label(label, delimiter) for label in axis.labels] for axis in table.space.axes))

@@ -83,6 +83,8 @@ def _table(table: Table) -> dict[str, Any]:
         "space": _space(table.space),
         "values": tidy_list(table.values),
         "variance": _numbers(table.variance),
+        # A table without an error of sampling keeps the bytes that it always had.
+        **({} if table.sampled is None else {"variance_with_sampling": _numbers(table.sampled)}),
     }
 
 
@@ -137,15 +139,20 @@ def _read_block(document: dict[str, Any]) -> Block:
 
 def _read_table(document: dict[str, Any]) -> Table:
     values = np.array(document["values"], dtype=np.float64)
-    variance = document["variance"]
-    spread = np.full(len(values), np.nan if variance is None else variance, dtype=np.float64)
-    if isinstance(variance, list):
-        spread = np.array([np.nan if v is None else v for v in variance], dtype=np.float64)
+    sampled = "variance_with_sampling" in document
     return Table(
         name=document["name"],
         measure=document["measure"],
         is_unbiased=document["is_unbiased"],
         space=_read_space(document["space"]),
         values=values,
-        variance=spread,
+        variance=_read_numbers(document["variance"], len(values)),
+        sampled=_read_numbers(document["variance_with_sampling"], len(values)) if sampled else None,
     )
+
+
+def _read_numbers(content: Any, cells: int) -> FloatArray:
+    """A number for every cell, missing ones as NaN."""
+    if isinstance(content, list):
+        return np.array([np.nan if v is None else v for v in content], dtype=np.float64)
+    return np.full(cells, np.nan if content is None else content, dtype=np.float64)

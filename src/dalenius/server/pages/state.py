@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
@@ -183,6 +184,8 @@ class TableState:
             table["where"] = where
         if self.measure != DEFAULT_MEASURE:
             table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
+            # What a new question of this measure should say that an older one could not.
+            table |= getattr(registry.get("methods", self.measure), "form_keys", {})
         if self.margins:
             table["margins"] = "all"
         if self.margins and self.is_complete:
