@@ -10,7 +10,7 @@ from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.release import Block
 from dalenius.linear.estimates import estimated
-from dalenius.linear.moments import Measured, reach
+from dalenius.linear.moments import Sums, reach
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
@@ -126,7 +126,7 @@ def test_an_uncertain_variance_widens_and_heavy_tails_widen() -> None:
 
 
 def test_forms_know_the_covariance_of_their_noises() -> None:
-    measured = Measured.of(blocks({"both": [1, 2]}, DiscreteGaussian(Fraction(4))), 1)
+    measured = Sums.of(blocks({"both": [1, 2]}, DiscreteGaussian(Fraction(4))), 1)
     total = measured.form(0).plus(measured.form(1))
     difference = measured.form(0).plus(measured.form(1), -1.0)
     assert total.variance[0] == pytest.approx(8, rel=1e-6)

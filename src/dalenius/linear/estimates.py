@@ -23,7 +23,7 @@ import numpy as np
 
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
-from dalenius.linear.moments import Form, Measured, reach
+from dalenius.linear.moments import Form, Sums, reach
 
 STRUCTURE = "estimate"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
@@ -47,16 +47,16 @@ def is_estimate(law: Law) -> bool:
 
 def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     """The estimate that a law describes, from the measured blocks."""
-    parts = _Parts(law.parameters, Measured.of(blocks, cells))
-    found = ESTIMATES[str(law.parameters["estimate"])](parts)
+    parts = _Parts(law.parameters, Sums.of(blocks, cells))
+    estimate = ESTIMATES[str(law.parameters["estimate"])](parts)
     low, high = (_end(end) for end in law.parameters["limits"])
 
     def cut(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        lower, upper = found.ends(confidence, is_sampling)
+        lower, upper = estimate.ends(confidence, is_sampling)
         lower, upper = np.nan_to_num(lower, nan=low), np.nan_to_num(upper, nan=high)
         return np.clip(lower, low, high), np.clip(upper, low, high)
 
-    return replace(found, ends=cut)
+    return replace(estimate, ends=cut)
 
 
 def _end(text: object) -> float:
@@ -66,7 +66,7 @@ def _end(text: object) -> float:
 class _Parts:
     """The moments that were measured, by name, with their centres and shifts taken back; in steps."""
 
-    def __init__(self, parameters: Mapping[str, Any], measured: Measured) -> None:
+    def __init__(self, parameters: Mapping[str, Any], measured: Sums) -> None:
         self.parameters, self.measured = parameters, measured
         self.places = {name: place for place, name in enumerate(parameters["arrays"])}
 
@@ -190,14 +190,9 @@ def _proportion(parts: _Parts) -> Estimated:
 def _ratio(parts: _Parts) -> Estimated:
     spread = None
     if parts.has("squares"):
-        spread = tuple(parts.raw(name) for name in ("squares", "products", "squares of the other"))
-    return _quotient(
-        parts,
-        parts.raw("total"),
-        parts.raw("total of the other"),
-        spread,
-        least=parts.number("least", 1),  # type: ignore[arg-type]
-    )
+        spread = (parts.raw("squares"), parts.raw("products"), parts.raw("squares of the other"))
+    above, below = parts.raw("total"), parts.raw("total of the other")
+    return _quotient(parts, above, below, spread, least=parts.number("least", 1))
 
 
 def _variance(parts: _Parts) -> Estimated:

@@ -21,7 +21,7 @@ _LEAST_DEGREES = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Sums:
     """Independent measured arrays over the same cells: values, variance and excess kurtosis of each, in steps."""
 
     values: FloatArray
@@ -30,7 +30,7 @@ class Measured:
     laws: tuple[Additive, ...]
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], cells: int) -> "Measured":
+    def of(cls, blocks: Sequence[Block], cells: int) -> "Sums":
         """Every block over the shown cells; one over twice the cells gives two arrays."""
         values, laws = [], []
         for block in blocks:
@@ -58,7 +58,7 @@ class Measured:
 class Form:
     """A weighted sum of measured arrays plus a constant; weights may differ from cell to cell."""
 
-    measured: Measured
+    measured: Sums
     weights: FloatArray
     shift: FloatArray
 
@@ -86,7 +86,8 @@ class Form:
         (places,) = np.nonzero(np.any(self.weights != 0, axis=1))
         if len(places) != 1:
             return None
-        return np.abs(self.weights[places[0]]) * self.measured.laws[places[0]].half_width(confidence)
+        half = self.measured.laws[places[0]].half_width(confidence)
+        return np.asarray(np.abs(self.weights[places[0]]) * half, dtype=np.float64)
 
     def plus(self, other: "Form", factor: FloatArray | float = 1.0) -> "Form":
         """This form and a multiple of another."""

@@ -103,8 +103,8 @@ class Noisy:
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
         content = [sealed.open_below_the_gate() for sealed in exact]
-        is_combined = isinstance(self.statistic, CombinedStatistic)
-        answer = self.statistic.combine(content) if is_combined else content[0]
+        statistic = self.statistic
+        answer = statistic.combine(content) if isinstance(statistic, CombinedStatistic) else content[0]
         return Value(np.add(answer, drawn, dtype=np.int64))
 
     def block(self, outcome: Outcome) -> Block | None:

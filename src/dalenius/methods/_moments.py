@@ -202,7 +202,7 @@ def _is_finite(limits: tuple[object, object]) -> bool:
 
 
 def _text(value: object) -> str:
-    return plain(value) if isinstance(value, Fraction | int) else str(value)
+    return plain(Fraction(value)) if isinstance(value, Fraction | int) else str(value)
 
 
 def estimate_tables(

@@ -154,8 +154,8 @@ class RequestDocument(Document):
     @property
     def parameters(self) -> type[Part]:
         """The keys of the method asked for."""
-        known = self.method in registry.names("methods")
-        keys: type[Part] = registry.get("methods", self.method).Parameters if known else Part
+        is_method = self.method in registry.names("methods")
+        keys: type[Part] = registry.get("methods", self.method).Parameters if is_method else Part
         return keys
 
     @property

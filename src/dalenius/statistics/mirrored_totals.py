@@ -63,7 +63,8 @@ class MirroredTotals:
         above, count = (table.astype(object) for table in exact)
         below = (self.high - self.low) * count - above
         both = np.stack([above, below], axis=-1).reshape(-1)
-        return np.clip(both, -LIMIT, LIMIT).astype(np.int64)
+        fitting: IntArray = np.clip(both, -LIMIT, LIMIT).astype(np.int64)
+        return fitting
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From the width of the bounds."""

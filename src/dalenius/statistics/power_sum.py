@@ -68,7 +68,8 @@ class PowerSum:
         """The sum of every cell, cut to what fits."""
         zeros = set(self.space.structural_indices)
         sums = [0 if place in zeros else self.value(values) for place, values in enumerate(exact)]
-        return np.clip(np.array(sums, dtype=object), -(2**62), 2**62).astype(np.int64)
+        fitting: IntArray = np.clip(np.array(sums, dtype=object), -(2**62), 2**62).astype(np.int64)
+        return fitting
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From what a row can add."""
