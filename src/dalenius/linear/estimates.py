@@ -24,6 +24,7 @@ import numpy as np
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
 from dalenius.linear.moments import Form, Sums, reach
+from dalenius.linear.quantiles import Quantiles
 
 STRUCTURE = "estimate"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
@@ -47,8 +48,11 @@ def is_estimate(law: Law) -> bool:
 
 def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     """The estimate that a law describes, from the measured blocks."""
-    parts = _Parts(law.parameters, Sums.of(blocks, cells))
-    estimate = ESTIMATES[str(law.parameters["estimate"])](parts)
+    name = str(law.parameters["estimate"])
+    if name == "quantiles":
+        estimate = _quantiles(law.parameters, blocks)
+    else:
+        estimate = ESTIMATES[name](_Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
 
     def cut(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
@@ -57,6 +61,16 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         return np.clip(lower, low, high), np.clip(upper, low, high)
 
     return replace(estimate, ends=cut)
+
+
+def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estimated:
+    made = Quantiles(parameters, blocks)
+    return Estimated(
+        values=made.values.reshape(-1),
+        variance=made.variance(with_sampling=False),
+        sampled=made.variance(with_sampling=True),
+        ends=made.ends,
+    )
 
 
 def _end(text: object) -> float:

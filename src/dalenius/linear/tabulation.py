@@ -78,6 +78,9 @@ def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> 
     """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not estimated."""
     if table.sampled is None or not is_estimate(release.law):
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
+    if table.name != release.tables[0].name:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
+        return table.values - half, table.values + half
     return _estimate_ends(release, table, confidence, is_sampling=True)
 
 
