@@ -123,11 +123,11 @@ class QuantilesPlan(TablePlan):
 
 
 def _shares(question: Question) -> tuple[Fraction, ...]:
-    parts, given = question.parameter("parts"), question.parameter("q")
-    if parts is not None and given is not None:
+    parts, shares = question.parameter("parts"), question.parameter("q")
+    if parts is not None and shares is not None:
         raise ParameterError("Write parts (equal parts) or q (shares), not both.", name="parts")
-    if given is not None:
-        return tuple(sorted({rational(q, "q") for q in given}))
+    if shares is not None:
+        return tuple(sorted({rational(q, "q") for q in shares}))
     count = 4 if parts is None else int(parts)
     if not 2 <= count <= MOST_QUANTILES:
         raise ParameterError(f"parts must be a whole number from 2 to {MOST_QUANTILES}.", name="parts")
