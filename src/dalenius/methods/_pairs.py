@@ -37,7 +37,7 @@ class PairParameters(Part):
     section: ClassVar[str] = "[table] of an estimate of two variables"
     naming: ClassVar[tuple[str, ...]] = ("other",)
 
-    other: Name
+    other: Name | None = None
 
 
 def other_of(question: Question) -> tuple[str, Bounds]:
