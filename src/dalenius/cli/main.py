@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dalenius.cli import (
+    adjust,
     attack,
     audit,
     check,
@@ -44,6 +45,7 @@ app.command()(plan.plan)
 app.command()(release.release)
 app.command()(show.show)
 app.command()(merge.merge)
+app.command()(adjust.adjust)
 app.command()(serve.serve)
 app.command()(reproduce.reproduce)
 app.command()(attack.attack)

@@ -32,6 +32,7 @@ from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.method import counts_records
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import COMPLETE, universe_of
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
@@ -68,6 +69,15 @@ def check_weight(request: RequestDocument) -> None:
             f" {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
             weight=table.weight,
+        )
+
+
+def check_show(show: ShowPart, policy: PolicyDocument) -> None:
+    """Numbers that are moved before they are shown are biased."""
+    if policy.table.unbiased and not (show.is_plain and policy.show.is_plain):
+        raise NotAllowed(
+            "The policy says unbiased = true: numbers are shown as they were measured, and [show] moves them.",
+            rule="unbiased",
         )
 
 

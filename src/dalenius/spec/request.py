@@ -15,6 +15,7 @@ from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
 from dalenius.spec.document import DEFAULT_MEASURE, Category, Document, Exact, Name, Part, Text, unknown_key
 from dalenius.spec.noise import parameters_of
+from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
 Condition = Category | tuple[Category, ...] | ConditionPart
@@ -105,6 +106,7 @@ class RequestDocument(Document):
     dataset: Text = ""
     table: TablePart
     privacy: PrivacyPart
+    show: ShowPart = ShowPart()
     title: Text = ""
 
     @model_validator(mode="before")
