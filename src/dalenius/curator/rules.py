@@ -99,7 +99,7 @@ def variances(plan: TablePlan) -> Iterator[float]:
     """The variance of every additive block and the largest one of every shown table; infinity where none is known."""
     laws = [measurement.law for measurement in plan.measurements]
     yield from (law.variance for law in laws if isinstance(law, Additive))
-    if isinstance(plan.law, Joint) and plan.law.structure in ("margins", "nested"):
+    if isinstance(plan.law, Joint) and joint.is_combined(plan.law):
         yield from joint.largest_variances(plan.law)
     elif not all(isinstance(law, Additive) for law in laws) or not _shows_blocks(plan):
         yield inf
@@ -117,9 +117,7 @@ def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
     if not rules.unbiased:
         return
     laws = [measurement.law for measurement in plan.measurements]
-    is_linear = isinstance(plan.law, Additive) or (
-        isinstance(plan.law, Joint) and plan.law.structure in ("margins", "nested", "weighted")
-    )
+    is_linear = _shows_blocks(plan) or joint.is_combined(plan.law)
     # Noise that follows the data is shown as biased, whatever its mean: its law is not published or may be cut.
     is_linear = is_linear and plan.neighbours.scope is Scope.EVERYWHERE
     if not is_linear or any(isinstance(law, Additive) and law.noise.mean != 0 for law in laws):
