@@ -167,7 +167,12 @@ def _simulated_tree(
         return counts + _noise(own.noise, len(counts), generator)
     if not isinstance(own, Joint):
         raise Unsupported("Only additive and joint blocks can be simulated.")
-    return simulated_parts(law, own.parameters, interior, generator)
+    return simulated_parts(
+        law,
+        own.parameters,
+        interior,
+        lambda deviation, shape: np.rint(generator.normal(0, deviation, shape)).astype(np.int64),
+    )
 
 
 def _law(part: Mapping[str, Any]) -> IntegerLaw:

@@ -83,14 +83,14 @@ def _cells(shape: Sequence[int], margin: Margin) -> int:
 class WorstWay:
     """Precisions whose worst way costs at most `cost` (= 2 rho), in floats, for one list of gains after the other.
 
-    `known` are parts without noise (a public total): they cost nothing and are not measured. The price of a part is a mixture of its
+    `public` are parts without noise (a public total): they cost nothing and are not measured. The price of a part is a mixture of its
     lengths over the ways, and the mixture moves to the ways that cost most.
     """
 
     table: TreeTable
     cost: float
     ways: Sequence[Move]
-    known: frozenset[Part] = frozenset()
+    public: frozenset[Part] = frozenset()
     close: float = CLOSE
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class WorstWay:
         lengths = [[move_length(table.shape, p, m) for p in self._parts] for m in self.ways]
         scale = np.array([float(table.workload.size(a)) ** 2 for _, a in self._parts])
         self._lengths: FloatArray = np.array(lengths, dtype=np.float64) / scale
-        self._lengths[:, [p in self.known for p in self._parts]] = 0.0
+        self._lengths[:, [p in self.public for p in self._parts]] = 0.0
         self._mixture: FloatArray = np.full(len(self.ways), 1 / len(self.ways))
         self._selection = Selection(table, self.close, 3000 if self.close <= CLOSE else 60)
 
@@ -115,7 +115,7 @@ class WorstWay:
 
     def solved(self, precisions: Mapping[Part, float]) -> TreeLeastSquares:
         """What follows from the precisions."""
-        return TreeLeastSquares(self.table, dict(precisions) | dict.fromkeys(self.known, np.inf))
+        return TreeLeastSquares(self.table, dict(precisions) | dict.fromkeys(self.public, np.inf))
 
     def loss(self, gains: Gains, precisions: Mapping[Part, float]) -> float:
         """The weighted sum of variances."""
@@ -130,9 +130,9 @@ def rounds(table: TreeTable, most: int) -> int:
 
 
 def cheapest(
-    table: TreeTable, gains: Gains, cost: float, ways: Sequence[Move], known: frozenset[Part] = frozenset()
+    table: TreeTable, gains: Gains, cost: float, ways: Sequence[Move], public: frozenset[Part] = frozenset()
 ) -> dict[Part, float]:
     """Precisions of least weighted sum of variances whose worst way costs at most `cost`: the best of all rounds."""
-    search = WorstWay(table, cost, ways, known, CLOSE if len(ways) == 1 else 1e-6)
+    search = WorstWay(table, cost, ways, public, CLOSE if len(ways) == 1 else 1e-6)
     tried = [search.step(gains) for _ in range(1 if len(ways) == 1 else rounds(table, 40))]
     return min(tried, key=lambda precisions: search.loss(gains, precisions))

@@ -4,7 +4,7 @@ A table of the release keeps the order of the axes of the full cross; here the n
 translated in one place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -16,7 +16,7 @@ import numpy as np
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.linear.margins import Margin, subsets, sum_out
 from dalenius.linear.tree import Tree
-from dalenius.linear.tree_table import Part, Shown, TreeLeastSquares, TreeTable, centred, plain_components
+from dalenius.linear.tree_table import LevelView, Part, TreeLeastSquares, TreeTable, centred, plain_components
 
 STRUCTURE = "tree"
 
@@ -68,7 +68,7 @@ class TreeLaw:
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """Shown tables, flat, from measured blocks."""
+        """LevelView tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
         return [self._displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
 
@@ -103,17 +103,17 @@ class TreeLaw:
         one, two = self.table.shown[first], self.table.shown[second]
         return self.solved.covariance(one, self._inner(one, cells), two, self._inner(two, others))
 
-    def _order(self, shown: Shown) -> tuple[int, ...]:
+    def _order(self, shown: LevelView) -> tuple[int, ...]:
         """The axes of the inner array (nodes first, summed axes of length one) in the order in which they are shown."""
         return (*range(1, self.axis + 1), 0, *range(self.axis + 1, len(shown.detail) + 1))
 
-    def _shape(self, shown: Shown) -> tuple[int, ...]:
+    def _shape(self, shown: LevelView) -> tuple[int, ...]:
         return (self.table.nodes(shown), *self.table.view(shown))
 
-    def _displayed(self, shown: Shown, flat: FloatArray) -> FloatArray:
+    def _displayed(self, shown: LevelView, flat: FloatArray) -> FloatArray:
         return np.asarray(flat.reshape(self._shape(shown)).transpose(self._order(shown)).ravel())
 
-    def _inner(self, shown: Shown, cells: Sequence[int]) -> IntArray:
+    def _inner(self, shown: LevelView, cells: Sequence[int]) -> IntArray:
         order, shape = self._order(shown), self._shape(shown)
         at = np.unravel_index(np.asarray(cells, dtype=np.int64), tuple(shape[k] for k in order))
         return np.asarray(np.ravel_multi_index(tuple(at[order.index(k)] for k in range(len(shape))), shape))
@@ -146,7 +146,7 @@ def _read(key: _Key) -> TreeLaw:
     axis, shape = int(content["tree"]["axis"]), list(content["shape"])
     tree = Tree(tuple(np.asarray(p, dtype=np.int64) for p in content["tree"]["parents"]))
     shown = tuple(
-        Shown(
+        LevelView(
             int(s["level"]),
             tuple(None if g is None else tuple(g) for g in s["detail"]),
             None if s["leaves"] is None else tuple(s["leaves"]),
@@ -175,16 +175,17 @@ def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part
 
 
 def simulated_parts(
-    law: TreeLaw, own: Mapping[str, Any], interior: IntArray, generator: np.random.Generator
+    law: TreeLaw,
+    own: Mapping[str, Any],
+    interior: IntArray,
+    noise: Callable[[float, tuple[int, ...]], IntArray],
 ) -> IntArray:
-    """A block as it would be measured if the full cross were `interior`; for analysis, not for release."""
+    """A block as it would be measured if the full cross were `interior`; `noise` makes arrays of a standard deviation."""
     parts = []
     for part in own["components"]:
-        a = tuple(part["axes"])
-        counts = law.counts(interior, int(part["level"]), a)
+        counts = law.counts(interior, int(part["level"]), tuple(part["axes"]))
         deviation = float(Fraction(part["noise_variance"])) ** 0.5
-        noise = np.rint(generator.normal(0, deviation, counts.shape)).astype(np.int64)
-        scaled = counts * np.int64(prod(counts.shape[1:])) + noise
+        scaled = counts * np.int64(prod(counts.shape[1:])) + noise(deviation, counts.shape)
         for axis in range(1, scaled.ndim):
             scaled = scaled - np.take(scaled, [0], axis=axis)
         parts.append(scaled.ravel())

@@ -34,7 +34,7 @@ class SplitSearch:
     gains: Gains
     candidates: tuple[Part, ...]
     noise: NoisePrecision
-    known: frozenset[Part] = frozenset()
+    public: frozenset[Part] = frozenset()
 
     def best(self, iterations: int = 150) -> dict[Part, float]:
         """Shares of least loss from several starts; with Laplace noise there are local minima. Negligible ones are dropped."""
@@ -67,7 +67,7 @@ class SplitSearch:
     def _at(self, shares: FloatArray) -> tuple[float, FloatArray]:
         """The loss, and how fast it falls with each share."""
         measured = dict(zip(self.candidates, self.noise.precision(shares).tolist(), strict=True))
-        parts = part_precisions(self.table, measured) | dict.fromkeys(self.known, np.inf)
+        parts = part_precisions(self.table, measured) | dict.fromkeys(self.public, np.inf)
         if not all(self._is_reached(a, parts) for a in self.table.finest):
             return np.inf, np.zeros(len(shares))
         loss, slopes = 0.0, dict.fromkeys(parts, 0.0)

@@ -23,7 +23,7 @@ from dalenius.linear.nested import View
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import Move, moves
 from dalenius.linear.tree_law import STRUCTURE, TreeLaw
-from dalenius.linear.tree_table import Part, Shown, TreeLeastSquares, TreeTable
+from dalenius.linear.tree_table import LevelView, Part, TreeLeastSquares, TreeTable
 
 MOST_UNIONS = 50_000_000
 Grouping = tuple[int, ...]
@@ -54,7 +54,7 @@ class LevelSetting:
         return self.axes[: self.place] + self.axes[self.place + 1 :]
 
     @property
-    def known(self) -> frozenset[Part]:
+    def public(self) -> frozenset[Part]:
         """Parts that are public."""
         return frozenset({(0, ())} if self.total is not None else ())
 
@@ -74,7 +74,7 @@ class LevelSetting:
 
     def law(self, precisions: Mapping[Part, float]) -> TreeLaw:
         """What follows from the precision of every part."""
-        public = dict.fromkeys(self.known, inf)
+        public = dict.fromkeys(self.public, inf)
         solved = TreeLeastSquares(self.table, dict(precisions) | public)
         return TreeLaw(solved, self.place, np.asarray(self.leaves, dtype=np.int64), self.total)
 
@@ -160,11 +160,11 @@ def tree_of(
         detail = view[:place] + view[place + 1 :]
         groups = view[place]
         if groups is None:
-            shown.append(Shown(0, detail))
+            shown.append(LevelView(0, detail))
         elif groups in spine:
-            shown.append(Shown(spine.index(groups) + 1, detail))
+            shown.append(LevelView(spine.index(groups) + 1, detail))
         else:
-            shown.append(Shown(tree.depth, detail, tuple(_onto(leaves, groups))))
+            shown.append(LevelView(tree.depth, detail, tuple(_onto(leaves, groups))))
     table = TreeTable(tree, tuple(len(a) for k, a in enumerate(axes) if k != place), tuple(shown))
     for part in table.shown:
         if part.leaves is not None and table.nodes(part) * tree.sizes[-1] > MOST_UNIONS:

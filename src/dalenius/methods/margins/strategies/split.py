@@ -38,9 +38,9 @@ class SplitStrategy:
         search = SplitSearch(
             table,
             node_gains(table, weights),
-            tuple(p for p in split_candidates(table, MOST_CELLS) if p not in setting.known),
+            tuple(p for p in split_candidates(table, MOST_CELLS) if p not in setting.public),
             _noise(setting, purse),
-            setting.known,
+            setting.public,
         )
         return measured_levels(setting, purse, "split", search.best())
 

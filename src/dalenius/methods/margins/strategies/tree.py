@@ -55,13 +55,13 @@ class TreeStrategy:
 def _least(setting: LevelSetting, cost: float) -> dict[Part, float]:
     """Precisions of least weighted sum of variances, over all cells or over tables."""
     weights = table_weights(setting.table, setting.importance, is_by_table=setting.objective == "tables")
-    return cheapest(setting.table, node_gains(setting.table, weights), cost, setting.moves(), setting.known)
+    return cheapest(setting.table, node_gains(setting.table, weights), cost, setting.moves(), setting.public)
 
 
 def _even(setting: LevelSetting, cost: float) -> dict[Part, float]:
     """Precisions of least largest variance: weight moves to the nodes whose cells are worst, and the best round is kept."""
     table = setting.table
-    search = WorstWay(table, cost, setting.moves(), setting.known, 1e-6)
+    search = WorstWay(table, cost, setting.moves(), setting.public, 1e-6)
     weights: list[FloatArray] = [np.full(table.tree.sizes[s.level], 1 / table.cells(s)) for s in table.shown]
     best: tuple[float, dict[Part, float]] | None = None
     for _ in range(rounds(table, 200)):
