@@ -4,17 +4,17 @@ import numpy as np
 
 from dalenius.linear.margins import Workload
 from dalenius.linear.tree import Tree
-from dalenius.linear.tree_table import LevelView, TreeLeastSquares, TreeTable, centred, indicator
+from dalenius.linear.tree_table import TreeLeastSquares, TreeTable, TreeView, centred, indicator
 
 TREE = Tree.of_groups([[0, 0, 1, 1, 1], [0, 1, 2, 3, 4]])
 TABLE = TreeTable(
     TREE,
     (2, 3),
     (
-        LevelView(2, ((0, 1), (0, 1, 2))),
-        LevelView(1, ((0, 1), (0, 0, 1))),
-        LevelView(2, (None, None), (0, 1, 0, 1, -1)),
-        LevelView(0, (None, (0, 1, 2))),
+        TreeView(2, ((0, 1), (0, 1, 2))),
+        TreeView(1, ((0, 1), (0, 0, 1))),
+        TreeView(2, (None, None), (0, 1, 0, 1, -1)),
+        TreeView(0, (None, (0, 1, 2))),
     ),
 )
 
@@ -24,7 +24,7 @@ def precisions(seed: int) -> dict[tuple[int, tuple[int, ...]], float]:
     return {(k, a): float(generator.uniform(0.2, 2)) for a in TABLE.finest for k in range(3)}
 
 
-def leaf_matrix(shown: LevelView) -> np.ndarray:
+def leaf_matrix(shown: TreeView) -> np.ndarray:
     """A shown table over the cells of the leaves."""
     leaves = TREE.ancestors(np.arange(5), 2, shown.level)
     nodes = indicator(tuple(leaves.tolist()), 5) if shown.leaves is None else indicator(shown.leaves, 5)

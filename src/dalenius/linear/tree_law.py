@@ -16,7 +16,7 @@ import numpy as np
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.linear.margins import Margin, subsets, sum_out
 from dalenius.linear.tree import Tree
-from dalenius.linear.tree_table import LevelView, Part, TreeLeastSquares, TreeTable, centred, plain_components
+from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, centred, plain_components
 
 STRUCTURE = "tree"
 
@@ -68,7 +68,7 @@ class TreeLaw:
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """LevelView tables, flat, from measured blocks."""
+        """TreeView tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
         return [self._displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
 
@@ -103,17 +103,17 @@ class TreeLaw:
         one, two = self.table.shown[first], self.table.shown[second]
         return self.solved.covariance(one, self._inner(one, cells), two, self._inner(two, others))
 
-    def _order(self, shown: LevelView) -> tuple[int, ...]:
+    def _order(self, shown: TreeView) -> tuple[int, ...]:
         """The axes of the inner array (nodes first, summed axes of length one) in the order in which they are shown."""
         return (*range(1, self.axis + 1), 0, *range(self.axis + 1, len(shown.detail) + 1))
 
-    def _shape(self, shown: LevelView) -> tuple[int, ...]:
+    def _shape(self, shown: TreeView) -> tuple[int, ...]:
         return (self.table.nodes(shown), *self.table.view(shown))
 
-    def _displayed(self, shown: LevelView, flat: FloatArray) -> FloatArray:
+    def _displayed(self, shown: TreeView, flat: FloatArray) -> FloatArray:
         return np.asarray(flat.reshape(self._shape(shown)).transpose(self._order(shown)).ravel())
 
-    def _inner(self, shown: LevelView, cells: Sequence[int]) -> IntArray:
+    def _inner(self, shown: TreeView, cells: Sequence[int]) -> IntArray:
         order, shape = self._order(shown), self._shape(shown)
         at = np.unravel_index(np.asarray(cells, dtype=np.int64), tuple(shape[k] for k in order))
         return np.asarray(np.ravel_multi_index(tuple(at[order.index(k)] for k in range(len(shape))), shape))
@@ -123,8 +123,8 @@ class TreeLaw:
         moved = np.moveaxis(interior, self.axis, 0)
         nodes = np.zeros((self.table.tree.sizes[-1], *moved.shape[1:]), dtype=np.int64)
         np.add.at(nodes, self.leaves, moved)
-        kept = (-1, *range(len(self.table.shape)))
-        return self.table.tree.summed(sum_out(nodes, kept, (-1, *margin)), self.table.tree.depth, level)
+        axes = (-1, *range(len(self.table.shape)))
+        return self.table.tree.summed(sum_out(nodes, axes, (-1, *margin)), self.table.tree.depth, level)
 
 
 class _Key:
@@ -146,7 +146,7 @@ def _read(key: _Key) -> TreeLaw:
     axis, shape = int(content["tree"]["axis"]), list(content["shape"])
     tree = Tree(tuple(np.asarray(p, dtype=np.int64) for p in content["tree"]["parents"]))
     shown = tuple(
-        LevelView(
+        TreeView(
             int(s["level"]),
             tuple(None if g is None else tuple(g) for g in s["detail"]),
             None if s["leaves"] is None else tuple(s["leaves"]),

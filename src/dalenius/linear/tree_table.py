@@ -26,7 +26,7 @@ Positions = Sequence[int] | IntArray
 
 
 @dataclass(frozen=True)
-class LevelView:
+class TreeView:
     """A table that is asked for: a level of the tree, and a group of each category of every detail axis.
 
     Where `leaves` is given the nodes are unions of nodes of the level instead: the union of each node, or -1.
@@ -47,8 +47,8 @@ def indicator(groups: Groups, size: int) -> FloatArray:
     if groups is None:
         return np.ones((1, size))
     out = np.zeros((max(groups) + 1, size))
-    kept = np.asarray(groups) >= 0
-    out[np.asarray(groups)[kept], np.flatnonzero(kept)] = 1
+    inside = np.asarray(groups) >= 0
+    out[np.asarray(groups)[inside], np.flatnonzero(inside)] = 1
     return out
 
 
@@ -58,7 +58,7 @@ class TreeTable:
 
     tree: Tree
     shape: tuple[int, ...]
-    shown: tuple[LevelView, ...]
+    shown: tuple[TreeView, ...]
 
     @cached_property
     def workload(self) -> Workload:
@@ -75,19 +75,19 @@ class TreeTable:
                     levels[a] = max(levels[a], shown.level)
         return levels
 
-    def nodes(self, shown: LevelView) -> int:
+    def nodes(self, shown: TreeView) -> int:
         """Number of nodes, or of unions of nodes, that a table shows."""
         return self.tree.sizes[shown.level] if shown.leaves is None else max(shown.leaves) + 1
 
-    def view(self, shown: LevelView) -> tuple[int, ...]:
+    def view(self, shown: TreeView) -> tuple[int, ...]:
         """Number of groups on each detail axis, one where it is summed out."""
         return tuple(1 if groups is None else max(groups) + 1 for groups in shown.detail)
 
-    def cells(self, shown: LevelView) -> int:
+    def cells(self, shown: TreeView) -> int:
         """Number of cells of a table."""
         return self.nodes(shown) * prod(self.view(shown))
 
-    def factors(self, shown: LevelView) -> dict[Margin, FloatArray]:
+    def factors(self, shown: TreeView) -> dict[Margin, FloatArray]:
         """What one unit of each component's variance in a node adds to the variance of each detail cell, flat."""
         sizes = [indicator(g, n).sum(axis=1) for g, n in zip(shown.detail, self.shape, strict=True)]
         factors = {}
@@ -117,7 +117,7 @@ class TreeLeastSquares:
             passes[a] = TwoPass(self.table.tree, own)
         return passes
 
-    def variance(self, shown: LevelView) -> FloatArray:
+    def variance(self, shown: TreeView) -> FloatArray:
         """Variance of each cell, flat: nodes first."""
         factors = self.table.factors(shown)
         total = np.zeros((self.table.nodes(shown), prod(self.table.view(shown))))
@@ -125,7 +125,7 @@ class TreeLeastSquares:
             total += np.outer(self._spread(a, shown), factor)
         return total.ravel()
 
-    def _spread(self, a: Margin, shown: LevelView) -> FloatArray:
+    def _spread(self, a: Margin, shown: TreeView) -> FloatArray:
         """Variance of a component in each node, or union of nodes, that is shown."""
         if shown.leaves is None:
             return self.passes[a].variance[shown.level]
@@ -134,7 +134,7 @@ class TreeLeastSquares:
         )
 
     def covariance(
-        self, first: LevelView, cells: Positions, second: LevelView, others: Positions
+        self, first: TreeView, cells: Positions, second: TreeView, others: Positions
     ) -> FloatArray:
         """Covariance of each of some cells of a table with each of some cells of another; flat positions."""
         (node, left), (other, right) = self._split(first, cells), self._split(second, others)
@@ -155,13 +155,13 @@ class TreeLeastSquares:
             out += part
         return out
 
-    def _split(self, shown: LevelView, cells: Positions) -> tuple[IntArray, list[IntArray]]:
+    def _split(self, shown: TreeView, cells: Positions) -> tuple[IntArray, list[IntArray]]:
         shape = (self.table.nodes(shown), *self.table.view(shown))
         node, *detail = np.unravel_index(np.asarray(cells, dtype=np.int64), shape)
         return node.astype(np.int64), [d.astype(np.int64) for d in detail]
 
     def _between(
-        self, a: Margin, first: LevelView, node: IntArray, second: LevelView, other: IntArray
+        self, a: Margin, first: TreeView, node: IntArray, second: TreeView, other: IntArray
     ) -> FloatArray:
         solved = self.passes[a]
         if first.leaves is None and second.leaves is None:
@@ -172,7 +172,7 @@ class TreeLeastSquares:
         left, right = self._weights(first, node, level), self._weights(second, other, level)
         return solved.moments(level, left, right)
 
-    def _weights(self, shown: LevelView, nodes: IntArray, level: int) -> FloatArray:
+    def _weights(self, shown: TreeView, nodes: IntArray, level: int) -> FloatArray:
         """One column for each node: which nodes of a finer level it is the sum of."""
         tree = self.table.tree
         above = tree.ancestors(np.arange(tree.sizes[level]), level, shown.level)
@@ -186,7 +186,7 @@ class TreeLeastSquares:
             for a, solved in self.passes.items()
         }
 
-    def estimate(self, components: Mapping[Margin, Sequence[FloatArray]], shown: LevelView) -> FloatArray:
+    def estimate(self, components: Mapping[Margin, Sequence[FloatArray]], shown: TreeView) -> FloatArray:
         """The cells of a table, flat: nodes first."""
         workload, margin = self.table.workload, shown.margin
         nodes = self.table.tree.sizes[shown.level]
@@ -203,9 +203,9 @@ class TreeLeastSquares:
                     np.tensordot(indicator(groups, self.table.shape[i]), out, (1, axis)), 0, axis
                 )
         if shown.leaves is not None:
-            kept = np.asarray(shown.leaves) >= 0
+            inside = np.asarray(shown.leaves) >= 0
             summed = np.zeros((self.table.nodes(shown), *out.shape[1:]))
-            np.add.at(summed, np.asarray(shown.leaves)[kept], out[kept])
+            np.add.at(summed, np.asarray(shown.leaves)[inside], out[inside])
             out = summed
         return out.ravel()
 

@@ -23,7 +23,7 @@ from dalenius.linear.nested import View
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import Move, moves
 from dalenius.linear.tree_law import STRUCTURE, TreeLaw
-from dalenius.linear.tree_table import LevelView, Part, TreeLeastSquares, TreeTable
+from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
 
 MOST_UNIONS = 50_000_000
 Grouping = tuple[int, ...]
@@ -160,11 +160,11 @@ def tree_of(
         detail = view[:place] + view[place + 1 :]
         groups = view[place]
         if groups is None:
-            shown.append(LevelView(0, detail))
+            shown.append(TreeView(0, detail))
         elif groups in spine:
-            shown.append(LevelView(spine.index(groups) + 1, detail))
+            shown.append(TreeView(spine.index(groups) + 1, detail))
         else:
-            shown.append(LevelView(tree.depth, detail, tuple(_onto(leaves, groups))))
+            shown.append(TreeView(tree.depth, detail, tuple(_onto(leaves, groups))))
     table = TreeTable(tree, tuple(len(a) for k, a in enumerate(axes) if k != place), tuple(shown))
     for part in table.shown:
         if part.leaves is not None and table.nodes(part) * tree.sizes[-1] > MOST_UNIONS:
