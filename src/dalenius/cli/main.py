@@ -27,13 +27,14 @@ from dalenius.cli import (
     show,
     start,
 )
+from dalenius.cli.flags import Verbs
 from dalenius.cli.output import complain, translated
 
 app = typer.Typer(
     name="dalenius",
     help="Protected tables and estimates from confidential microdata, with every bit of privacy accounted for.",
+    cls=Verbs,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
