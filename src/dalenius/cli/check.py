@@ -28,14 +28,14 @@ def check(
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.request import RequestDocument
 
-    given = written(document)
-    found = load.load_any(given)
+    origin = written(document)
+    found = load.load_any(origin)
     kind = type(found).__name__.removesuffix("Document").lower()
     facts: dict[str, Any] = {"document": kind, "valid": True}
     if isinstance(found, DatasetDocument):
         facts |= _dataset(found)
     elif isinstance(found, RequestDocument) and found.dataset:
-        facts |= _request(found, given)
+        facts |= _request(found, origin)
     if as_json:
         emit(facts)
         return
@@ -59,9 +59,9 @@ def _dataset(document: Any) -> dict[str, Any]:
     }
 
 
-def _request(document: Any, given: Path | str) -> dict[str, Any]:
+def _request(document: Any, origin: Path | str) -> dict[str, Any]:
     from dalenius.spec import load
     from dalenius.spec.canonical import canonical
 
-    form = canonical(document, load.load_dataset(load.dataset_of(document, given)).domain())
+    form = canonical(document, load.load_dataset(load.dataset_of(document, origin)).domain())
     return {"dataset": document.dataset, "cells": form.space.size, "digest": form.digest}

@@ -28,9 +28,9 @@ def _opened(
     from dalenius.curator.curator import Curator
     from dalenius.spec import load
 
-    given = written(request)
-    document = load.load_request(given)
-    dataset = load.load_dataset(load.dataset_of(document, given))
+    origin = written(request)
+    document = load.load_request(origin)
+    dataset = load.load_dataset(load.dataset_of(document, origin))
     book = existing_ledger(ledger, dataset)
     return Curator.open(dataset, ledger=book, anchor=anchor, policy=policy), document
 

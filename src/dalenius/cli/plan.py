@@ -63,9 +63,9 @@ def plan(
     from dalenius.spec.speech import conditions, expectation, headline, name_of
     from dalenius.spec.subject import subject_of
 
-    given = written(request)
-    document = load.load_request(given)
-    dataset = load.load_dataset(load.dataset_of(document, given))
+    origin = written(request)
+    document = load.load_request(origin)
+    dataset = load.load_dataset(load.dataset_of(document, origin))
     rules = policy_for(dataset, policy)
     domain = dataset.domain()
     planner = Planner(domain=domain, policy=rules)

@@ -44,8 +44,8 @@ def register(
     from dalenius.spec import load
 
     location = None if ledger is None else ledger_location(ledger)
-    given = written(dataset)
-    document = load.load_dataset(given)
+    origin = written(dataset)
+    document = load.load_dataset(origin)
     check_source(document)
     if unconfirmed := [name for name, part in document.variables.items() if not part.confirmed]:
         raise Unconfirmed(
@@ -53,7 +53,7 @@ def register(
             " these variables (confirmed = true) or take them out first.",
             variables=unconfirmed,
         )
-    with Curator.open(given, ledger=location, anchor=anchor, policy=policy) as curator:
+    with Curator.open(origin, ledger=location, anchor=anchor, policy=policy) as curator:
         tell(curator.notices)
         try:
             findings = curator.register(by=by, accept_unseen=accept_unseen)

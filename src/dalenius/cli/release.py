@@ -57,9 +57,9 @@ def release(
     from dalenius.publish._document import to_document
     from dalenius.spec import load
 
-    given = written(request)
-    document = load.load_request(given)
-    dataset = load.dataset_of(document, given)
+    origin = written(request)
+    document = load.load_request(origin)
+    dataset = load.dataset_of(document, origin)
     declared = load.load_dataset(dataset)
     book = existing_ledger(ledger, declared)
     rules = policy or declared.policy_location
