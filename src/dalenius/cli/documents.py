@@ -26,7 +26,7 @@ def written(document: Path) -> Path | str:
 def read_release(document: Path) -> "Release":
     """A release, from its document, the directory that holds it, or standard input."""
     from dalenius.publish import load
-    from dalenius.publish.to_json import from_json
+    from dalenius.publish._document import from_json
 
     if str(document) != STANDARD_INPUT:
         return load(document)
