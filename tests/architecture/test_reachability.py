@@ -15,7 +15,6 @@ ENTRANCES = ("cli", "server", "methods", "mechanisms", "definitions", "engines",
 ASIDE = ("audit", "demo", "reproduce", "testing")
 NOT_YET = {
     "measurements": {"keyed_list"},
-    "postprocess": {"additive", "anchor", "clamping", "invariants", "nonnegative", "rounding"},
     "statistics": {"contingency_table", "mean", "ratio", "total", "variance"},
 }
 

@@ -10,7 +10,10 @@ from dalenius.cli.plan import AsJson
 
 def check(
     document: Annotated[
-        Path, typer.Argument(help="Dataset, request or policy document.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Dataset, request or policy document, or - for standard input.", show_default=False
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -18,19 +21,21 @@ def check(
 
     Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
     """
+    from dalenius.cli.documents import written
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.spec import load
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.request import RequestDocument
 
-    found = load.load_any(document)
+    origin = written(document)
+    found = load.load_any(origin)
     kind = type(found).__name__.removesuffix("Document").lower()
     facts: dict[str, Any] = {"document": kind, "valid": True}
     if isinstance(found, DatasetDocument):
         facts |= _dataset(found)
     elif isinstance(found, RequestDocument) and found.dataset:
-        facts |= _request(found, document)
+        facts |= _request(found, origin)
     if as_json:
         emit(facts)
         return
@@ -54,9 +59,9 @@ def _dataset(document: Any) -> dict[str, Any]:
     }
 
 
-def _request(document: Any, path: Path) -> dict[str, Any]:
+def _request(document: Any, origin: Path | str) -> dict[str, Any]:
     from dalenius.spec import load
     from dalenius.spec.canonical import canonical
 
-    form = canonical(document, load.load_dataset(load.dataset_of(document, path)).domain())
+    form = canonical(document, load.load_dataset(load.dataset_of(document, origin)).domain())
     return {"dataset": document.dataset, "cells": form.space.size, "digest": form.digest}

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
+from dalenius.cli.flags import with_plain_flags
+
 if TYPE_CHECKING:
     from dalenius.inference.question import InferenceQuestion, Parameter
 
 Where = Annotated[
     Path,
     typer.Argument(
-        metavar="RELEASE", help="release.json, or the directory that holds it.", show_default=False
+        metavar="RELEASE",
+        help="release.json, the directory that holds it, or - for standard input.",
+        show_default=False,
     ),
 ]
 More = Annotated[
@@ -49,7 +53,7 @@ class Questions(TyperGroup):
             if cmd_name in question.verbs:
                 single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
                 single.command(cmd_name)(_verb(question))
-                return typer.main.get_command(single)
+                return with_plain_flags(typer.main.get_command(single), ctx)
         return None
 
 
@@ -128,9 +132,9 @@ def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _load(path: Path, more: list[Path] | None = None) -> Any:
-    from dalenius.publish import load
+    from dalenius.cli.documents import read_release
 
-    return load(path) if not more else [load(place) for place in (path, *more)]
+    return read_release(path) if not more else [read_release(place) for place in (path, *more)]
 
 
 def _say(result: Any, as_json: bool, plot: Path | None) -> None:

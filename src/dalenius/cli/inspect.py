@@ -23,12 +23,14 @@ By = Annotated[str, typer.Option("--by", help="Who looks; written to the ledger.
 def _opened(
     request: Path, ledger: str | None, anchor: Path | None, policy: Path | None
 ) -> "tuple[Curator, RequestDocument]":
+    from dalenius.cli.documents import written
     from dalenius.cli.output import existing_ledger
     from dalenius.curator.curator import Curator
     from dalenius.spec import load
 
-    document = load.load_request(request)
-    dataset = load.load_dataset(load.dataset_of(document, request))
+    origin = written(request)
+    document = load.load_request(origin)
+    dataset = load.load_dataset(load.dataset_of(document, origin))
     book = existing_ledger(ledger, dataset)
     return Curator.open(dataset, ledger=book, anchor=anchor, policy=policy), document
 

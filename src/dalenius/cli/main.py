@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dalenius.cli import (
+    adjust,
     attack,
     audit,
     check,
@@ -26,13 +27,14 @@ from dalenius.cli import (
     show,
     start,
 )
+from dalenius.cli.flags import Verbs
 from dalenius.cli.output import complain, translated
 
 app = typer.Typer(
     name="dalenius",
     help="Protected tables and estimates from confidential microdata, with every bit of privacy accounted for.",
+    cls=Verbs,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
@@ -44,6 +46,7 @@ app.command()(plan.plan)
 app.command()(release.release)
 app.command()(show.show)
 app.command()(merge.merge)
+app.command()(adjust.adjust)
 app.command()(serve.serve)
 app.command()(reproduce.reproduce)
 app.command()(attack.attack)

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.policy import PolicyDocument
 
-RequestPath = Annotated[Path, typer.Argument(help="Request document (TOML or JSON).", show_default=False)]
+RequestPath = Annotated[
+    Path, typer.Argument(help="Request document (TOML or JSON), or - for standard input.", show_default=False)
+]
 LedgerPath = Annotated[
     str | None,
     typer.Option(
@@ -53,6 +55,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
+    from dalenius.cli.documents import written
     from dalenius.cli.output import console, emit, roughly
     from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
@@ -60,8 +63,9 @@ def plan(
     from dalenius.spec.speech import conditions, expectation, headline, name_of
     from dalenius.spec.subject import subject_of
 
-    document = load.load_request(request)
-    dataset = load.load_dataset(load.dataset_of(document, request))
+    origin = written(request)
+    document = load.load_request(origin)
+    dataset = load.load_dataset(load.dataset_of(document, origin))
     rules = policy_for(dataset, policy)
     domain = dataset.domain()
     planner = Planner(domain=domain, policy=rules)

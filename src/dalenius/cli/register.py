@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def register(
-    dataset: Annotated[Path, typer.Argument(help="Dataset document.", show_default=False)],
+    dataset: Annotated[
+        Path, typer.Argument(help="Dataset document, or - for standard input.", show_default=False)
+    ],
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
@@ -33,6 +35,7 @@ def register(
 
     The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report asks for it.
     """
+    from dalenius.cli.documents import written
     from dalenius.cli.output import console, emit, ledger_location, tell
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
@@ -41,7 +44,8 @@ def register(
     from dalenius.spec import load
 
     location = None if ledger is None else ledger_location(ledger)
-    document = load.load_dataset(dataset)
+    origin = written(dataset)
+    document = load.load_dataset(origin)
     check_source(document)
     if unconfirmed := [name for name, part in document.variables.items() if not part.confirmed]:
         raise Unconfirmed(
@@ -49,7 +53,7 @@ def register(
             " these variables (confirmed = true) or take them out first.",
             variables=unconfirmed,
         )
-    with Curator.open(dataset, ledger=location, anchor=anchor, policy=policy) as curator:
+    with Curator.open(origin, ledger=location, anchor=anchor, policy=policy) as curator:
         tell(curator.notices)
         try:
             findings = curator.register(by=by, accept_unseen=accept_unseen)

@@ -47,6 +47,7 @@ def release(
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
     from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, output_place
+    from dalenius.cli.documents import written
     from dalenius.cli.interruption import interruptible
     from dalenius.cli.output import emit, existing_ledger, stages, tell
     from dalenius.cli.tables import print_release
@@ -56,8 +57,9 @@ def release(
     from dalenius.publish._document import to_document
     from dalenius.spec import load
 
-    document = load.load_request(request)
-    dataset = load.dataset_of(document, request)
+    origin = written(request)
+    document = load.load_request(origin)
+    dataset = load.dataset_of(document, origin)
     declared = load.load_dataset(dataset)
     book = existing_ledger(ledger, declared)
     rules = policy or declared.policy_location

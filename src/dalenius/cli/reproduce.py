@@ -2,15 +2,25 @@
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from dalenius.errors import UnknownName
 
 
+def _item_names(incomplete: str) -> list[str]:
+    """Items for shell completion."""
+    from dalenius.reproduce import items as registry
+
+    return [name for name in registry.items() if name.startswith(incomplete)]
+
+
 def reproduce(
-    items: Annotated[list[str] | None, typer.Argument(help="Items such as ft.table2; none for all.")] = None,
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(help="Items such as ft.table2; none for all.", autocompletion=_item_names),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw figures into this directory.")] = None,
     full: Annotated[bool, typer.Option("--full", help="The published number of repetitions.")] = False,
@@ -39,6 +49,7 @@ def reproduce(
         typer.echo(json_module.dumps(results[0] if items and len(results) == 1 else results, indent=1))
         return
     _show(results)
+    typer.echo(_summary(results))
     for name, path in drawn.items():
         typer.echo(f"{name}: drawn in {path}")
 
@@ -61,6 +72,22 @@ def _show(results: list[dict[str, object]]) -> None:
             shown = [_text(row[key]) for key in ("name", "paper", "ours", "corrected", "verdict")]
             table.add_row(*shown[:-1], shown[-1] + z)
         out.print(table)
+
+
+def _summary(results: list[dict[str, object]]) -> str:
+    """How many numbers were compared, and with which verdicts; the ones that differ by name."""
+    from collections import Counter
+
+    from dalenius.reproduce.items import VERDICTS
+
+    rows = [row for result in results for row in cast("list[dict[str, object]]", result["rows"])]
+    counts = Counter(str(row["verdict"]) for row in rows)
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    items = f"{len(results)} item{'' if len(results) == 1 else 's'}"
+    different = [str(row["name"]) for row in rows if row["verdict"] == "differs"]
+    return f"{items}, {len(rows)} numbers: {said}." + (
+        f" Different: {'; '.join(different)}." if different else ""
+    )
 
 
 def _text(value: object) -> str:

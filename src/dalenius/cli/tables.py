@@ -61,8 +61,8 @@ def print_table(release: "Release", display: "Display", *, confidence: float, mo
     if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:
         places = asked_layout(subject, table)
         crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-    sheets = _crossed(release, crosstab, display, most_rows) if crosstab else []
-    if not sheets or any(_width(grid) > out.width for _, grid in sheets):
+    sheets = _crossed(release, crosstab, display, most_rows, out.width) if crosstab else []
+    if not sheets:
         more = f"{table.space.size - most_rows:,} more cells; `dalenius show --rows 0` shows all."
         sheets = [("", _listed(release, display, confidence, most_rows))]
     else:
@@ -84,21 +84,43 @@ def _width(grid: "RichTable") -> int:
 
 
 def _crossed(
-    release: "Release", crosstab: "Crosstab", display: "Display", most_rows: int
+    release: "Release", crosstab: "Crosstab", display: "Display", most_rows: int, width: int
 ) -> "list[tuple[str, RichTable]]":
-    """A name and a grid for each sheet; nothing where there are no columns, or too many rows to cross."""
+    """A name and a grid for each sheet; nothing where there are no columns, or too many rows to cross.
+
+    A sheet that is too wide for the terminal is printed in panels, each with some of the columns.
+    """
     from dalenius.spec.speech import name_of
 
     if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
         return []
     heads = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
     heads += _column_heads(crosstab)
-    sheets = []
+    stubs, sheets = max(len(crosstab.row_axes), 1), []
     for sheet in crosstab.sheets:
         name = "; ".join(f"{name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
         lines = _sheet_lines(crosstab, sheet, display.digits)
-        sheets.append((name, _grid(heads, lines, max(len(crosstab.row_axes), 1))))
+        panels = _panels(heads, lines, stubs, width)
+        if not panels or len(panels) * len(lines) > 2 * most_rows:
+            return []
+        sheets += [(name if place == 0 else "", panel) for place, panel in enumerate(panels)]
     return sheets
+
+
+def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) -> "list[RichTable]":
+    """As few grids as fit the width, the labels in each and the columns divided evenly; none if a column does not fit."""
+    columns = range(stubs, len(heads))
+    for count in range(1, len(columns) + 1):
+        size = ceil(len(columns) / count)
+        parts = [columns[start : start + size] for start in range(0, len(columns), size)]
+        panels = [_part(heads, lines, [*range(stubs), *part], stubs) for part in parts]
+        if all(_width(panel) <= width for panel in panels):
+            return panels
+    return []
+
+
+def _part(heads: list[str], lines: list[list[str]], places: list[int], stubs: int) -> "RichTable":
+    return _grid([heads[p] for p in places], [[line[p] for p in places] for line in lines], stubs)
 
 
 def _column_heads(crosstab: "Crosstab") -> list[str]:

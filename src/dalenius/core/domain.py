@@ -7,7 +7,7 @@ cell is a cell like any other; only a declared structural zero is not perturbed.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 
@@ -16,6 +16,13 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 
 MOST_CELLS = 50_000_000
 DROP = "drop"
+
+
+@lru_cache(maxsize=64)
+def _places(labels: tuple[str, ...], values: tuple[str, ...]) -> dict[str, int]:
+    """The position of every label, and of every value that is not a label."""
+    places = {value: position for position, value in enumerate(values)}
+    return places | {label: position for position, label in enumerate(labels)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +49,9 @@ class Categories:
                 if text in seen:
                     raise DocumentError(f"The category {text!r} is declared twice.", received=text)
                 seen.add(text)
+        places = _places(self.labels, self.values)
         for position, value in enumerate(self.values):
-            if value in self.labels and self.labels.index(value) != position:
+            if places[value] != position:
                 raise DocumentError(f"{value!r} is the code of one category and the label of another.")
         for rule in (self.missing, self.unseen):
             if rule != DROP:
@@ -59,10 +67,10 @@ class Categories:
 
     def code(self, label: str) -> int:
         """Position of a declared label, or of the value that stands for it in the file."""
-        for texts in (self.labels, self.values):
-            if label in texts:
-                return texts.index(label)
-        raise UnknownName.among("category", label, self.labels)
+        try:
+            return _places(self.labels, self.values)[label]
+        except KeyError:
+            raise UnknownName.among("category", label, self.labels) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

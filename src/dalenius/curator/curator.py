@@ -16,7 +16,7 @@ from typing import Any, overload
 
 from dalenius import version
 from dalenius.core.budget import Cost
-from dalenius.core.contracts import Source
+from dalenius.core.contracts import Adjustment, Source
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Provenance, Release, Status, Subject
@@ -26,14 +26,16 @@ from dalenius.curator.inspection import Inspection
 from dalenius.curator.memo import may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
-from dalenius.errors import AfterCharge, ParameterError
+from dalenius.errors import AfterCharge, NotPublic, ParameterError
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.opening import ensure_quota
 from dalenius.ledger.policy import bind, check_ledger
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.linear.notebook import two_lines
+from dalenius.linear.tabulation import ADDITIVE
 from dalenius.postprocess._possible import within
+from dalenius.postprocess._show import adjustments, declared_totals, shown
 from dalenius.publish._document import from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.canonical import Canonical, canonical
@@ -226,8 +228,9 @@ class Curator:
         )
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.find(charge.key)
+        adjust = self._adjustments(document)
         if published is not None:
-            return self._read(published, subject)
+            return shown(self._read(published, subject), adjust)
         rules.check_universe(document, self.domain)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
@@ -241,7 +244,7 @@ class Curator:
             if stored is None:
                 bound = replace(reservation, fingerprint=fingerprint)
                 stored = self._complete(plan, bound, form, subject, first, stage)
-            return self._read(stored, subject)
+            return shown(self._read(stored, subject), adjust)
         except Exception:
             raise
         except BaseException as error:
@@ -389,7 +392,25 @@ class Curator:
         )
         tables = plan.assemble(passage.blocks) if not passage.silent else ()
         release = Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
-        return rules.apply(self.policy.table, within(plan.limits, release))
+        ruled = rules.apply(self.policy.table, within(plan.limits, release))
+        return shown(ruled, adjustments(self.policy.show)) if _adds_up(ruled) else ruled
+
+    def _adjustments(self, document: RequestDocument) -> list[Adjustment]:
+        """What [show] of the request asks for: refused before anything is charged where a document lacks it."""
+        show, published, anchor = document.show, None, None
+        if show.published:
+            published = declared_totals(
+                self.document.published,
+                self.domain,
+                document.axes(self.domain),
+                has_conditions=bool(document.table.where),
+            )
+        if show.anchor:
+            stored = self.ledger.release(show.anchor)
+            if stored.status != Status.PUBLISHED:
+                raise NotPublic("Only what is published can be agreed with.", entry=show.anchor)
+            anchor = from_json(stored.document)
+        return adjustments(show, published, anchor)
 
     def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
         """Variables of the request that carry a cap of their own."""
@@ -400,3 +421,8 @@ class Curator:
         """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
         release = replace(from_json(stored.document), status=Status(stored.status))
         return release if release.subject is None else replace(release, subject=subject)
+
+
+def _adds_up(release: Release) -> bool:
+    """Whether a policy's [show] is about these numbers."""
+    return bool(release.tables) and all(table.measure in ADDITIVE for table in release.tables)

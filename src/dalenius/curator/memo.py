@@ -70,7 +70,7 @@ def _measured(law: Law) -> dict[str, object]:
 def _shaping(policy: PolicyDocument) -> dict[str, Any]:
     """The rules that shape an answer."""
     rules = policy.to_dict()
-    shaping = {name: dict(rules[name]) for name in ("table", "floors") if name in rules}
+    shaping = {name: dict(rules[name]) for name in ("table", "show", "floors") if name in rules}
     if shaping.get("table", {}).get("unbiased"):
         # It refuses plans and shapes none, and older versions kept its text out of the key.
         del shaping["table"]["unbiased"]

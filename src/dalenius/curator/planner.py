@@ -18,6 +18,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, UnknownName, Unsupported
 from dalenius.exact import effort
+from dalenius.postprocess._show import check as check_show
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
 from dalenius.spec.method import Method
@@ -50,6 +51,7 @@ class Planner:
     def plan_stored(self, request: RequestDocument) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         rules.check_weight(request)
+        check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
         question = self._question(request)
         _check_scope(method, question)
@@ -61,6 +63,7 @@ class Planner:
                 "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
                 " or another mechanism take less."
             ) from None
+        rules.check_show(request.show, self.policy)
         if universe_of(request, self.domain).unshown:
             _ = question.universe
         _check_read(question)

@@ -32,6 +32,7 @@ from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.method import counts_records
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import COMPLETE, universe_of
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
@@ -71,6 +72,15 @@ def check_weight(request: RequestDocument) -> None:
         )
 
 
+def check_show(show: ShowPart, policy: PolicyDocument) -> None:
+    """Numbers that are moved before they are shown are biased."""
+    if policy.table.unbiased and not (show.is_plain and policy.show.is_plain):
+        raise NotAllowed(
+            "The policy says unbiased = true: numbers are shown as they were measured, and [show] moves them.",
+            rule="unbiased",
+        )
+
+
 def check_universe(request: RequestDocument, domain: Domain) -> None:
     """Margins of one cross leave out the records that lack a value on any axis; a request must say that it wants that."""
     lost = universe_of(request, domain).unshown
@@ -89,7 +99,7 @@ def variances(plan: TablePlan) -> Iterator[float]:
     """The variance of every additive block and the largest one of every shown table; infinity where none is known."""
     laws = [measurement.law for measurement in plan.measurements]
     yield from (law.variance for law in laws if isinstance(law, Additive))
-    if isinstance(plan.law, Joint) and plan.law.structure in ("margins", "nested"):
+    if isinstance(plan.law, Joint) and joint.is_combined(plan.law):
         yield from joint.largest_variances(plan.law)
     elif not all(isinstance(law, Additive) for law in laws) or not _shows_blocks(plan):
         yield inf
@@ -107,9 +117,7 @@ def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
     if not rules.unbiased:
         return
     laws = [measurement.law for measurement in plan.measurements]
-    is_linear = isinstance(plan.law, Additive) or (
-        isinstance(plan.law, Joint) and plan.law.structure in ("margins", "nested", "weighted")
-    )
+    is_linear = _shows_blocks(plan) or joint.is_combined(plan.law)
     # Noise that follows the data is shown as biased, whatever its mean: its law is not published or may be cut.
     is_linear = is_linear and plan.neighbours.scope is Scope.EVERYWHERE
     if not is_linear or any(isinstance(law, Additive) and law.noise.mean != 0 for law in laws):

@@ -25,7 +25,7 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 
 POLICY_NOTE = "policy"
-RULES = ("allow", "table", "floors", "analysts", "default_quota", "release")
+RULES = ("allow", "table", "show", "floors", "analysts", "default_quota", "release")
 LIMITS = ("analysts", "sensitive", "official_share", "waves", "approval_above")
 _ADOPT = "`dalenius policy adopt` puts another policy in force, as a line of the ledger"
 

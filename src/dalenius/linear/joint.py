@@ -1,10 +1,11 @@
 """The joint law of a release that combines several measured blocks: estimates, exact covariances, simulation.
 
-Everything is rebuilt from what a release carries: its blocks and the public parameters of its law. Two structures:
+Everything is rebuilt from what a release carries: its blocks and the public parameters of its law. Three structures:
 
 margins   residual components with uncorrelated noise (`dalenius.linear.margins`); any mixture of measured margins,
           residual measurements and Fourier coefficients
 nested    margins along hierarchies, by dense least squares (`dalenius.linear.nested`), or sums of one measured table
+tree      margins along a tree of any size, level by level (`dalenius.linear.tree_law`)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +22,17 @@ from dalenius.core.release import Block, Release, Table
 from dalenius.errors import NotPublic, UnknownName, Unsupported
 from dalenius.linear.margins import Margin, Workload, centre, least_squares, reconstruct, sum_out
 from dalenius.linear.nested import DenseLeastSquares, Measured, View, aggregate
+from dalenius.linear.tree_law import STRUCTURE as TREE
+from dalenius.linear.tree_law import TreeLaw, simulated_parts
 
 KNOWN = 1e-12
 """Variance that stands for a number without noise (a public total)."""
+STRUCTURES = ("margins", "nested", TREE)
+
+
+def is_combined(law: Law) -> bool:
+    """Whether what is shown is least squares of several measurements, linear and unbiased."""
+    return isinstance(law, Joint) and law.structure in STRUCTURES
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +89,8 @@ def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> Fl
     if law.structure == "margins":
         workload, components = _margins(law)
         return workload.covariance_matrix(components, workload.margins[position], cells)
+    if law.structure == TREE:
+        return TreeLaw.of(law).covariance(position, cells, position, cells)
     return _nested_covariance(law, position)[np.ix_(list(cells), list(cells))]
 
 
@@ -88,6 +99,9 @@ def cross_covariance(
 ) -> float:
     """Covariance of one cell of a table and one cell of another."""
     law = _joint(release)
+    if law.structure == TREE:
+        one, two = _position(release, first), _position(release, second)
+        return float(TreeLaw.of(law).covariance(one, [cell], two, [other])[0, 0])
     if law.structure != "margins":
         return _nested_cross_covariance(
             law, (_position(release, first), cell), (_position(release, second), other)
@@ -105,11 +119,19 @@ def simulate(
     """Blocks as they would be measured if the interior table were `exact`; for analysis, not for release."""
     law = _joint(release)
     interior = np.asarray(exact, dtype=np.int64).reshape(tuple(law.parameters["shape"]))
-    return [[_simulated(b, law, interior, generator) for b in release.blocks] for _ in range(size)]
+    specs = law.parameters["blocks"]
+    return [
+        [_simulated(b, spec, law, interior, generator) for b, spec in zip(release.blocks, specs, strict=True)]
+        for _ in range(size)
+    ]
 
 
-def _simulated(block: Block, law: Joint, interior: IntArray, generator: np.random.Generator) -> IntArray:
+def _simulated(
+    block: Block, spec: Mapping[str, Any], law: Joint, interior: IntArray, generator: np.random.Generator
+) -> IntArray:
     names, own = list(law.parameters["axes"]), block.law
+    if law.structure == TREE:
+        return _simulated_tree(own, spec, TreeLaw.of(law), interior, generator)
     whole = tuple(range(len(names)))
     if isinstance(own, Additive):
         margin = tuple(names.index(axis.name) for axis in block.space.axes)
@@ -137,6 +159,22 @@ def _simulated(block: Block, law: Joint, interior: IntArray, generator: np.rando
     return np.concatenate(parts)
 
 
+def _simulated_tree(
+    own: Law, spec: Mapping[str, Any], law: TreeLaw, interior: IntArray, generator: np.random.Generator
+) -> IntArray:
+    if isinstance(own, Additive):
+        counts = law.counts(interior, int(spec["level"]), tuple(spec["axes"])).ravel()
+        return counts + _noise(own.noise, len(counts), generator)
+    if not isinstance(own, Joint):
+        raise Unsupported("Only additive and joint blocks can be simulated.")
+    return simulated_parts(
+        law,
+        own.parameters,
+        interior,
+        lambda deviation, shape: np.rint(generator.normal(0, deviation, shape)).astype(np.int64),
+    )
+
+
 def _law(part: Mapping[str, Any]) -> IntegerLaw:
     made: IntegerLaw = registry.get("mechanisms", part["family"])(
         **{k: Fraction(v) for k, v in part["parameters"].items()}
@@ -157,7 +195,7 @@ def _noise(law: IntegerLaw, size: int, generator: np.random.Generator) -> IntArr
 
 
 def _joint(release: Release) -> Joint:
-    if not isinstance(release.law, Joint) or release.law.structure not in ("margins", "nested"):
+    if not isinstance(release.law, Joint) or not is_combined(release.law):
         raise NotPublic(
             "This release does not combine several measurements; use its tables and blocks directly."
         )
@@ -182,6 +220,8 @@ def _margins(law: Joint) -> tuple[Workload, dict[Margin, float]]:
 def _estimates(arrays: Sequence[IntArray], laws: Sequence[Law], law: Joint) -> list[FloatArray]:
     if law.structure == "nested":
         return _nested_estimates(arrays, law)
+    if law.structure == TREE:
+        return TreeLaw.of(law).estimates(arrays, laws, law.parameters["blocks"])
     workload, _ = _margins(law)
     parts: dict[Margin, FloatArray] = {}
     measured: dict[Margin, FloatArray] = {}
@@ -280,11 +320,20 @@ def _nested_cross_covariance(law: Joint, first: tuple[int, int], second: tuple[i
     return float(specs[0]["variance"]) * int(common.sum())
 
 
+def variances(law: Joint) -> list[FloatArray]:
+    """Variance of every cell of every table that a law along a hierarchy shows, flat."""
+    if law.structure == TREE:
+        return TreeLaw.of(law).variances
+    return [nested_variance(law, k) for k in range(len(law.parameters["shown"]))]
+
+
 def largest_variances(law: Joint) -> list[float]:
     """The largest variance of a cell of each shown table, from the law alone."""
     if law.structure == "margins":
         workload, components = _margins(law)
         return [workload.variance(components, margin) for margin in workload.margins]
+    if law.structure == TREE:
+        return [float(v.max()) for v in TreeLaw.of(law).variances]
     return [float(nested_variance(law, k).max()) for k in range(len(law.parameters["shown"]))]
 
 

@@ -19,6 +19,7 @@ from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import OtherRows
+from dalenius.linear import joint
 
 Values = frozenset[int] | range
 """Values of a variable: codes of categories, or a range of steps."""
@@ -93,10 +94,10 @@ class Cross:
         if axes is None:
             return None
         law, shape = release.law, tuple(len(axis) for axis in axes)
-        if isinstance(law, Joint) and law.structure in ("margins", "nested"):
+        if isinstance(law, Joint) and joint.is_combined(law):
             if tuple(law.parameters["shape"]) != shape:
                 return None
-            flat = law.parameters.get("structural_zeros", ()) if law.structure == "nested" else ()
+            flat = law.parameters.get("structural_zeros", ())
             zeros = np.stack(np.unravel_index(np.array(flat, dtype=np.int64), shape or (1,)), axis=-1)
             return cls(axes, zeros.astype(np.int64), domain)
         space = release.tables[0].space if release.tables else None

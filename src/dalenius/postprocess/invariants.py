@@ -30,7 +30,8 @@ __all__ = ["Invariants"]
 class Invariants:
     """Public totals: axis names (none for the grand total) to exact numbers in declared order.
 
-    `dataset`, `version` and `labels` (of each axis) are compared with the release where they are given.
+    `dataset`, `version` and `labels` (of each axis) are compared with the release where they are given; `sources` say where
+    each total was published.
     """
 
     totals: Mapping[tuple[str, ...], Sequence[float]]
@@ -38,6 +39,7 @@ class Invariants:
     dataset: str = ""
     version: str = ""
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sources: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     name: ClassVar[str] = "invariants"
 
     @classmethod
@@ -60,7 +62,7 @@ class Invariants:
             replace(table, values=moved, is_unbiased=False)
             for table, moved in zip(release.tables, tied(release, names, usable), strict=True)
         )
-        listed = "; ".join(" x ".join(axes) or "total" for axes in self.totals)
+        listed = "; ".join(self._named(axes) for axes in self.totals)
         note = {
             "name": self.name,
             "totals": [list(a) for a in self.totals],
@@ -72,6 +74,11 @@ class Invariants:
             guarantee=f"{release.provenance.guarantee} Outside the guarantee, public by declaration: {listed}.".strip(),
         )
         return release.with_(tables=tables, adjustments=(*release.adjustments, note), provenance=provenance)
+
+    def _named(self, axes: tuple[str, ...]) -> str:
+        """A total by its axes, with the place where it was published."""
+        source = self.sources.get(axes, "")
+        return (" x ".join(axes) or "total") + (f" (published in: {source})" if source else "")
 
     def _compare(self, release: Release) -> None:
         """Refuse totals of other data, of another measure, or over other labels."""

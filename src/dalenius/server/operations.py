@@ -19,7 +19,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.core.sealed import Confidential
 from dalenius.curator.curator import Curator
-from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered, TooLarge
+from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered, TooLarge, Unsupported
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.opening import ensure_quota
@@ -125,6 +125,11 @@ class Desk:
         # Text is always a document here, never the name of a file: a line break settles that for the reader.
         text = f"{document}\n" if isinstance(document, str) else document
         request = text if isinstance(text, RequestDocument) else load_request(text)
+        if not request.show.is_plain:
+            raise Unsupported(
+                "A server keeps numbers as they were measured and shows whole ones; [show] is for the command line and the"
+                " library, or for `dalenius adjust` on the release that you download."
+            )
         size = 1
         for axis in request.axes(served.curator.domain):
             size *= len(axis)

@@ -126,7 +126,10 @@ def _axis(axis: Axis) -> Axis:
     """Labels in the declared order of the first category that each holds; cuts already rise."""
     if axis.cuts:
         return axis
-    rank = sorted(range(len(axis)), key=axis.codes.index)
+    first: dict[int, int] = {}
+    for position, label in enumerate(axis.codes):
+        first.setdefault(label, position)
+    rank = sorted(range(len(axis)), key=lambda label: first[label])
     place = {old: new for new, old in enumerate(rank)}
     return Axis(
         variable=axis.variable,
@@ -138,7 +141,11 @@ def _axis(axis: Axis) -> Axis:
 
 def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
     source = {axis.variable: number for number, axis in enumerate(asked.axes)}
-    maps = [[axis.labels.index(label) for label in asked.axes[source[axis.variable]].labels] for axis in axes]
+    places = [{label: place for place, label in enumerate(axis.labels)} for axis in axes]
+    maps = [
+        [own[label] for label in asked.axes[source[axis.variable]].labels]
+        for own, axis in zip(places, axes, strict=True)
+    ]
     zeros = {
         tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes))
         for cell in asked.structural_zeros

@@ -1,6 +1,7 @@
 """The dataset document: what the custodian declares about the microdata."""
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -11,6 +12,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
+from dalenius.spec.show import PublishedPart
 from dalenius.spec.translation import TranslationPart
 
 Groups = dict[Name, tuple[Category, ...]]
@@ -161,6 +163,10 @@ class DatasetDocument(Document):
     unit: UnitPart = UnitPart()
     variables: dict[Name, VariablePart] = Field(min_length=1)
     structural_zeros: tuple[dict[Name, Category | tuple[Category, ...]], ...] = ()
+    published: tuple[PublishedPart, ...] = Field(
+        default=(),
+        description="Exact totals that are public already; no part of the declaration of the data.",
+    )
     translations: dict[Name, TranslationPart] = Field(
         default_factory=dict, description="Words for readers of other languages; no part of the declaration."
     )
@@ -193,6 +199,8 @@ class DatasetDocument(Document):
     def _is_consistent(self) -> Self:
         if not any(part.categories_file for part in self.variables.values()):
             domain = self.domain()
+            for part in self.published:
+                _check_published(part, domain)
             for translation in self.translations.values():
                 translation.check(domain.variables)
         return self
@@ -235,3 +243,13 @@ class DatasetDocument(Document):
                 pattern[name] = tuple(categories.labels[categories.code(label)] for label in labels)
             zeros.append(pattern)
         return tuple(zeros)
+
+
+def _check_published(part: PublishedPart, domain: Domain) -> None:
+    """As many numbers as there are declared cells."""
+    cells = prod(len(domain.variable(name).categories.labels) for name in part.over)
+    if len(part.totals) != cells:
+        raise DocumentError(
+            f"[[published]] over {list(part.over)} needs {cells} totals, one for each declared cell; received"
+            f" {len(part.totals)}."
+        )

@@ -10,6 +10,7 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Relation
 from dalenius.errors import DocumentError, ParameterError
 from dalenius.spec.document import Document, Exact, Name, Part, Text, Whole, exact
+from dalenius.spec.show import ShowPart
 
 STRONG = (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
 
@@ -134,6 +135,7 @@ class PolicyDocument(Document):
     sensitive: dict[Name, QuotaPart] = Field(default_factory=dict)
     allow: AllowPart = AllowPart()
     table: TableRules = TableRules()
+    show: ShowPart = ShowPart()
     floors: dict[Name, Exact] = Field(
         default_factory=dict, description="Least scale of a data-dependent method."
     )
@@ -145,6 +147,8 @@ class PolicyDocument(Document):
             raise ParameterError("official_share must lie between 0 and 1.")
         if self.approval_above is not None and self.approval_above < 0:
             raise ParameterError("approval_above must not be negative.")
+        if self.show.anchor or self.show.published:
+            raise ParameterError("A policy's [show] names no other release and no totals; a request may.")
         if any(floor <= 0 for floor in self.floors.values()):
             raise DocumentError("A floor must be positive.")
         return self

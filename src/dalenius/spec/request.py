@@ -15,6 +15,7 @@ from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
 from dalenius.spec.document import DEFAULT_MEASURE, Category, Document, Exact, Name, Part, Text, unknown_key
 from dalenius.spec.noise import parameters_of
+from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
 Condition = Category | tuple[Category, ...] | ConditionPart
@@ -36,7 +37,11 @@ class TablePart(Part):
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
     weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
-    objective: Literal["sum", "maximum"] = "sum"
+    objective: Literal["sum", "cells", "tables", "maximum"] = Field(
+        default="sum",
+        description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), or"
+        " the largest one (maximum). sum is cells with the strategies of the first version.",
+    )
     universe: Literal["complete"] | None = Field(
         default=None,
         description="Say that every margin counts only the records with a declared value on all axes, shown or not.",
@@ -105,6 +110,7 @@ class RequestDocument(Document):
     dataset: Text = ""
     table: TablePart
     privacy: PrivacyPart
+    show: ShowPart = ShowPart()
     title: Text = ""
 
     @model_validator(mode="before")

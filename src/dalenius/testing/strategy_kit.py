@@ -5,14 +5,14 @@ is measured; its own draws give the variances of its noise. From both, the best 
 that no closed form was used for. Published values must be unbiased, published variances must equal it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Variable
+from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
@@ -27,6 +27,7 @@ BUDGETS: tuple[dict[str, Any], ...] = (
     {"definition": "pure", "epsilon": "1/2"},
     {"definition": "zero_concentrated", "rho": "1/8"},
 )
+LEVELS = [["v0", "v1"], ["v0", "v1.half"], ["v1"], ["v1.odd"], ["v0"], []]
 DRAWS = 1500
 # The variance of so many draws is known to about five percent; this is four times that.
 TOLERANCE = 0.2
@@ -46,7 +47,24 @@ def check(name: str) -> int:
         assert plan.strategy == name
         check_plan(plan, domain)
         served += 1
+    served += _check_along(name)
     assert served, f"The strategy {name!r} serves no small table."
+    return served
+
+
+def _check_along(name: str) -> int:
+    """The same along a hierarchy, with groups of unequal size, an axis that is not first, and groups that are not nested."""
+    served = 0
+    for relation, budget in product(Relation, BUDGETS):
+        domain = branching(relation)
+        asked = {"rows": list(domain.variables), "margins": LEVELS, "objective": "cells"}
+        try:
+            plan = plan_of(domain, {"table": asked, "privacy": budget | {"strategy": name}})
+        except DaleniusError:
+            continue
+        assert plan.strategy == name
+        check_plan(plan, domain)
+        served += 1
     return served
 
 
@@ -64,6 +82,18 @@ def world(shape: tuple[int, ...], relation: Relation = Relation.ADD_REMOVE) -> D
         neighbours=Neighbours(relation=relation),
         is_public=True,
     )
+
+
+def branching(relation: Relation = Relation.ADD_REMOVE) -> Domain:
+    """A variable with five categories in two groups of unequal size, and in two others, behind one of two categories."""
+    plain = world((2, 5), relation)
+    categories = plain.variable("v1").categories
+    levels = (
+        Hierarchy(level="half", groups=("low", "high"), parent=(0, 0, 1, 1, 1)),
+        Hierarchy(level="odd", groups=("even", "odd"), parent=(0, 1, 0, 1, 0)),
+    )
+    tree = Variable(name="v1", domain=categories, hierarchies=levels)
+    return replace(plain, variables={**plain.variables, "v1": tree})
 
 
 def check_plan(plan: TablePlan, domain: Domain) -> None:
@@ -145,6 +175,8 @@ class _Probe:
 
 
 def _whole(domain: Domain, axis: Axis) -> Axis:
+    if axis.level:
+        return axis
     labels = domain.variable(axis.variable).categories.labels
     return Axis(variable=axis.variable, labels=labels, codes=tuple(range(len(labels))))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
@@ -14,6 +14,9 @@ from dalenius.linear.margins import Margin
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.setting import LEAST_VARIANCE, PARTS, Allotment, Candidate, Setting
 from dalenius.statistics.count import Count
+
+Key = TypeVar("Key")
+"""What has a share: a margin, or a level by a margin."""
 
 
 def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Margin, float]) -> Candidate:
@@ -67,7 +70,7 @@ def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Marg
     )
 
 
-def exact_shares(shares: Mapping[Margin, float]) -> dict[Margin, Fraction]:
+def exact_shares(shares: Mapping[Key, float]) -> dict[Key, Fraction]:
     """Shares as rationals that add up to exactly one; the largest takes what rounding left."""
     whole = {m: int(s * PARTS) for m, s in shares.items()}
     largest = max(whole, key=lambda m: whole[m])

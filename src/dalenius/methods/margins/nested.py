@@ -57,16 +57,14 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
                     if groups[label] not in (-1, hierarchy.parent[category]):
                         raise Unsupported(f"{axis.labels[label]!r} lies in two groups of {name!r}.")
                     groups[label] = hierarchy.parent[category]
-            used = sorted(set(groups))
+            used = {group: place for place, group in enumerate(sorted(set(groups)))}
             coarse = Axis(
                 variable=variable,
                 labels=tuple(hierarchy.groups[g] for g in used),
-                codes=tuple(
-                    used.index(p) if axis.codes[c] >= 0 else -1 for c, p in enumerate(hierarchy.parent)
-                ),
+                codes=tuple(used[p] if axis.codes[c] >= 0 else -1 for c, p in enumerate(hierarchy.parent)),
                 level=level,
             )
-            return position, tuple(used.index(g) for g in groups), coarse
+            return position, tuple(used[g] for g in groups), coarse
     raise UnknownName.among("axis", name, known)
 
 

@@ -4,7 +4,8 @@ The strategies are the files of `strategies/`. The planner compares them after l
 equal ones the plainer; it never looks at data.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -23,13 +24,15 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import Workload, sum_out
-from dalenius.methods.margins import nested
+from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
 from dalenius.methods.margins.setting import Candidate, MarginsAsked, Setting, purses
 from dalenius.spec.question import Question
 
 STRATEGIES = "methods.margins.strategies"
-OBJECTIVES = ("weighted", "maximum")
+OBJECTIVES = ("weighted", "cells", "tables", "maximum")
+NEW_OBJECTIVES = ("cells", "tables")
+"""Objectives for which lists along hierarchies are measured level by level; the others plan as they always did."""
 
 
 def plan_margins(question: Question) -> TablePlan:
@@ -45,7 +48,7 @@ def plan_margins(question: Question) -> TablePlan:
         question.budget,
         question.definition,
         weights=question.weights or None,
-        objective="maximum" if question.objective == "maximum" else "weighted",
+        objective="weighted" if question.objective == "sum" else question.objective,
         strategy=question.strategy,
         mechanism=question.mechanism or only,
     )
@@ -95,13 +98,20 @@ def plan_list(
         total=total,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
-    if is_nested or (isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)):
+    if isinstance(space, CellSpace) and shows_structural_zero(space, request.margins):
         return finish(request, *nested.plan(domain, request))
-    workload = Workload(
-        tuple(len(a) for a in axes),
-        tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins),
-        request.weights,
-    )
+    is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
+    if is_along or (is_nested and objective in NEW_OBJECTIVES):
+        return _first(request, along.plan(domain, request))
+    if is_nested:
+        measurements, law, assemble, preview = nested.plan(domain, request)
+        preview |= _advice(domain, request, preview)
+        return finish(request, measurements, law, assemble, preview)
+    wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
+    workload = Workload(tuple(len(a) for a in axes), wanted, request.weights)
+    if objective == "tables":
+        by_table = (w / workload.size(m) for m, w in zip(wanted, workload.importance, strict=True))
+        workload = Workload(workload.shape, wanted, tuple(by_table))
     setting = Setting(
         domain=domain,
         axes=axes,
@@ -117,6 +127,35 @@ def plan_list(
     return _best(request, setting, every_option(setting, only=strategy))
 
 
+def _advice(domain: Domain, request: MarginsAsked, preview: dict[str, Any]) -> dict[str, str]:
+    """What a request that plans as it always did could have instead."""
+    if request.strategy is not None:
+        return {}
+    try:
+        option = along.best(domain, replace(request, objective="cells"))
+    except (Unsupported, ParameterError, TooLarge):
+        return {}
+    if option["rmse"] > 0.99 * float(preview["rmse"]):
+        return {}
+    return {
+        "note": f'objective = "cells" measures level by level ({option["strategy"]}): root mean square'
+        f" {option['rmse']:,.2f} instead of {preview['rmse']:,.2f}"
+    }
+
+
+def _first(request: MarginsAsked, options: Iterable[nested.Planned]) -> TablePlan:
+    """The best of some options that the definition prices within the budget."""
+    refusal: DaleniusError | None = None
+    for option in options:
+        try:
+            return finish(request, *option)
+        except Unsupported as error:
+            # A definition may have no price for this kind of noise; the next best may have one.
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
+
+
 def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
     """All strategies that are valid for the request, the plainest first; or the named one, which must be."""
     workload = setting.workload
@@ -128,7 +167,7 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
     options: list[Candidate] = []
     for purse in purses(setting.definition, setting.budget):
         for strategy in strategies:
-            if only is not None and strategy.name != only:
+            if not hasattr(strategy, "option") or only not in (None, strategy.name):
                 continue
             try:
                 option = strategy.option(setting, purse)
@@ -145,17 +184,14 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
 
 def _best(request: MarginsAsked, setting: Setting, found: Sequence[Candidate]) -> TablePlan:
     """The option with the least error that the definition prices within the budget."""
-    refusal: DaleniusError | None = None
-    for option in sorted(found, key=lambda o: o.score):
-        law = option.law(setting)
-        preview = _preview(setting, option, found)
-        try:
-            return finish(request, option.measurements(setting), law, _assemble(setting, law), preview)
-        except Unsupported as error:
-            # A definition may have no price for this kind of noise; the next best may have one.
-            refusal = refusal or error
-    assert refusal is not None
-    raise refusal
+    ready = ((option, option.law(setting)) for option in sorted(found, key=lambda o: o.score))
+    return _first(
+        request,
+        (
+            (option.measurements(setting), law, _assemble(setting, law), _preview(setting, option, found))
+            for option, law in ready
+        ),
+    )
 
 
 def shows_structural_zero(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:

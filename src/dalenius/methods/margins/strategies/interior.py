@@ -4,7 +4,10 @@ from typing import ClassVar
 
 from dalenius.core.domain import MOST_CELLS
 from dalenius.errors import Unsupported
+from dalenius.linear.tree_split import split_candidates
+from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
+from dalenius.methods.margins.measured_levels import measured_levels
 from dalenius.methods.margins.setting import Allotment, Candidate, Setting
 
 __all__ = ["InteriorStrategy"]
@@ -22,3 +25,11 @@ class InteriorStrategy:
         if setting.workload.size(setting.workload.interior) > MOST_CELLS:
             raise Unsupported("The interior is too large to be measured.")
         return measured(setting, purse, "interior", {setting.workload.interior: 1.0})
+
+    @staticmethod
+    def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
+        """The finest level by all detail that is shown; every level is a sum of its cells."""
+        *_, inner = split_candidates(setting.table, MOST_CELLS)
+        if not all(s.level <= inner[0] and set(s.margin) <= set(inner[1]) for s in setting.table.shown):
+            raise Unsupported("The interior is too large to be measured.")
+        return measured_levels(setting, purse, "interior", {inner: 1.0})

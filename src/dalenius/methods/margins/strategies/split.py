@@ -4,7 +4,11 @@ from typing import ClassVar
 
 from dalenius.core.domain import MOST_CELLS
 from dalenius.linear.shares import GaussianNoise, LaplaceNoise, NoisePrecision, optimise
+from dalenius.linear.tree_shares import node_gains, table_weights
+from dalenius.linear.tree_split import SplitSearch, split_candidates
+from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
+from dalenius.methods.margins.measured_levels import measured_levels
 from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
 
 __all__ = ["SplitStrategy"]
@@ -26,8 +30,22 @@ class SplitStrategy:
         shares = optimise(workload, candidates, _noise(setting, purse), objective=setting.objective)
         return measured(setting, purse, "split", shares)
 
+    @staticmethod
+    def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
+        """Each level by the detail that is shown of it, with the shares that are best after least squares along the tree."""
+        table = setting.table
+        weights = table_weights(table, setting.importance, is_by_table=setting.objective != "cells")
+        search = SplitSearch(
+            table,
+            node_gains(table, weights),
+            tuple(p for p in split_candidates(table, MOST_CELLS) if p not in setting.public),
+            _noise(setting, purse),
+            setting.public,
+        )
+        return measured_levels(setting, purse, "split", search.best())
 
-def _noise(setting: Setting, purse: Allotment) -> NoisePrecision:
+
+def _noise(setting: Setting | LevelSetting, purse: Allotment) -> NoisePrecision:
     rows, sides = setting.neighbours.max_rows, 2 if setting.neighbours.is_replace else 1
     if purse.currency == "epsilon":
         return LaplaceNoise(float(purse.amount), sides * rows)

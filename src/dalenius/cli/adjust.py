@@ -1,0 +1,77 @@
+"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent; no data are read and nothing is spent."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli.plan import AsJson
+
+
+def adjust(
+    release: Annotated[
+        Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A directory, or one file; shown if left out.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Whole numbers that add up.")] = False,
+    nonnegative: Annotated[
+        bool, typer.Option("--nonnegative", help="The nearest tables without negative cells.")
+    ] = False,
+    least: Annotated[str | None, typer.Option(help="Show smaller values as this one.")] = None,
+    most: Annotated[str | None, typer.Option(help="Show larger values as this one.")] = None,
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="Tables that were measured one by one agree.")
+    ] = False,
+    anchor: Annotated[
+        Path | None, typer.Option(help="An earlier release of the same data that is agreed with.")
+    ] = None,
+    published: Annotated[
+        Path | None, typer.Option(help="Dataset document whose [[published]] totals are respected.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Adjust what a release shows. Measured values stay in it, and intervals are made of them."""
+    from dalenius.cli.output import emit
+    from dalenius.cli.tables import print_release
+    from dalenius.errors import ParameterError
+    from dalenius.postprocess._show import adjustments, declared_totals
+    from dalenius.publish import load, save
+    from dalenius.publish._document import to_document
+    from dalenius.spec.load import load_dataset
+    from dalenius.spec.show import ShowPart
+
+    measured = load(release)
+    totals = None
+    if published is not None:
+        dataset = load_dataset(published)
+        totals = declared_totals(
+            dataset.published,
+            dataset.domain(),
+            [axis for table in measured.tables for axis in table.space.axes],
+            has_conditions=bool(measured.provenance.request.get("where")),
+        )
+    asked = {
+        "consistent": consistent,
+        "nonnegative": nonnegative,
+        "least": least,
+        "most": most,
+        "whole": whole,
+    }
+    show = ShowPart.model_validate({key: value for key, value in asked.items() if value not in (None, False)})
+    steps = adjustments(show, totals, None if anchor is None else load(anchor))
+    if not steps:
+        raise ParameterError(
+            "Say how: --whole, --nonnegative, --least, --most, --consistent, --anchor, --published."
+        )
+    for step in steps:
+        measured = step(measured)
+    if output is not None:
+        save(measured, output)
+    if as_json:
+        emit(to_document(measured))
+    elif output is None:
+        print_release(measured)
+    else:
+        typer.echo(f"Written to {output}.")

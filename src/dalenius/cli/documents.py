@@ -1,0 +1,33 @@
+"""Documents that a verb is given: a path, or `-` for standard input."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dalenius.errors import DocumentError
+
+if TYPE_CHECKING:
+    from dalenius.core.release import Release
+
+STANDARD_INPUT = "-"
+
+
+def written(document: Path) -> Path | str:
+    """A document as it is loaded: its path, or the text on standard input, whose relative paths start here."""
+    if str(document) != STANDARD_INPUT:
+        return document
+    text = sys.stdin.read()
+    if not text.strip():
+        raise DocumentError("There is no document on standard input.")
+    # A line end tells a text from a path.
+    return text + "\n"
+
+
+def read_release(document: Path) -> "Release":
+    """A release, from its document, the directory that holds it, or standard input."""
+    from dalenius.publish import load
+    from dalenius.publish._document import from_json
+
+    if str(document) != STANDARD_INPUT:
+        return load(document)
+    return from_json(sys.stdin.buffer.read())

@@ -1,0 +1,192 @@
+"""The law of a release along a tree, read from its document: estimates, variances and covariances of what is shown.
+
+A table of the release keeps the order of the axes of the full cross; here the nodes of the tree stand first, so that positions are
+translated in one place.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.law import FloatArray, IntArray, Joint, Law
+from dalenius.linear.margins import Margin, subsets, sum_out
+from dalenius.linear.tree import Tree
+from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, centred, plain_components
+
+STRUCTURE = "tree"
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLaw:
+    """What a release along a tree carries. `axis` is the place of the tree among the axes of the cross."""
+
+    solved: TreeLeastSquares
+    axis: int
+    leaves: IntArray
+    total: int | None = None
+
+    @classmethod
+    def of(cls, law: Joint) -> "TreeLaw":
+        """From the law of a release."""
+        return _read(_Key(law))
+
+    @property
+    def table(self) -> TreeTable:
+        """The tables that are shown."""
+        return self.solved.table
+
+    def to_parameters(self) -> dict[str, Any]:
+        """The part of a law's document that `of` reads."""
+        return {
+            "tree": {
+                "axis": self.axis,
+                "parents": [parent.tolist() for parent in self.table.tree.parents],
+                "leaves": self.leaves.tolist(),
+            },
+            "shown": [
+                {
+                    "level": s.level,
+                    "leaves": None if s.leaves is None else list(s.leaves),
+                    "detail": [None if g is None else list(g) for g in s.detail],
+                }
+                for s in self.table.shown
+            ],
+            "parts": [[level, list(a), t] for (level, a), t in self.solved.precisions.items() if t < inf],
+            "total": self.total,
+        }
+
+    @cached_property
+    def variances(self) -> list[FloatArray]:
+        """Variance of every cell of every shown table, flat, in the order of the shown axes."""
+        return [self._displayed(s, self.solved.variance(s)) for s in self.table.shown]
+
+    def estimates(
+        self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
+    ) -> list[FloatArray]:
+        """TreeView tables, flat, from measured blocks."""
+        parts = self.solved.components(self._measured(arrays, laws, blocks))
+        return [self._displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
+
+    def _measured(
+        self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
+    ) -> dict[Part, FloatArray]:
+        """Every component at every level: the mean of its copies, weighted by their precisions."""
+        sums: dict[Part, FloatArray] = {}
+        weights: dict[Part, float] = {}
+        for array, own, spec in zip(arrays, laws, blocks, strict=True):
+            if isinstance(own, Joint):
+                return self._with_total(residual_parts(array, own.parameters))
+            margin: Margin = tuple(spec["axes"])
+            shape = (self.table.tree.sizes[spec["level"]], *(self.table.shape[i] for i in margin))
+            counts = array.astype(np.float64).reshape(shape)
+            for a in subsets(margin):
+                if a in self.table.finest:
+                    part, weight = (int(spec["level"]), a), self._copy_precision(spec, margin, a)
+                    copy = plain_components(counts, margin, a)
+                    sums[part] = sums.get(part, 0.0) + weight * copy
+                    weights[part] = weights.get(part, 0.0) + weight
+        return self._with_total({part: array / weights[part] for part, array in sums.items()})
+
+    def _copy_precision(self, spec: Mapping[str, Any], margin: Margin, a: Margin) -> float:
+        return 1 / (float(spec["variance"]) * self.table.workload.outer(a, margin))
+
+    def _with_total(self, parts: dict[Part, FloatArray]) -> dict[Part, FloatArray]:
+        return parts if self.total is None else parts | {(0, ()): np.array([float(self.total)])}
+
+    def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
+        """Covariance of each of some shown cells of a table with each of some of another."""
+        one, two = self.table.shown[first], self.table.shown[second]
+        return self.solved.covariance(one, self._inner(one, cells), two, self._inner(two, others))
+
+    def _order(self, shown: TreeView) -> tuple[int, ...]:
+        """The axes of the inner array (nodes first, summed axes of length one) in the order in which they are shown."""
+        return (*range(1, self.axis + 1), 0, *range(self.axis + 1, len(shown.detail) + 1))
+
+    def _shape(self, shown: TreeView) -> tuple[int, ...]:
+        return (self.table.nodes(shown), *self.table.view(shown))
+
+    def _displayed(self, shown: TreeView, flat: FloatArray) -> FloatArray:
+        return np.asarray(flat.reshape(self._shape(shown)).transpose(self._order(shown)).ravel())
+
+    def _inner(self, shown: TreeView, cells: Sequence[int]) -> IntArray:
+        order, shape = self._order(shown), self._shape(shown)
+        at = np.unravel_index(np.asarray(cells, dtype=np.int64), tuple(shape[k] for k in order))
+        return np.asarray(np.ravel_multi_index(tuple(at[order.index(k)] for k in range(len(shape))), shape))
+
+    def counts(self, interior: IntArray, level: int, margin: Margin) -> IntArray:
+        """A level and detail margin of the full cross: what a block measures, for simulations."""
+        moved = np.moveaxis(interior, self.axis, 0)
+        nodes = np.zeros((self.table.tree.sizes[-1], *moved.shape[1:]), dtype=np.int64)
+        np.add.at(nodes, self.leaves, moved)
+        axes = (-1, *range(len(self.table.shape)))
+        return self.table.tree.summed(sum_out(nodes, axes, (-1, *margin)), self.table.tree.depth, level)
+
+
+class _Key:
+    """A law by identity of its content, for a small cache."""
+
+    def __init__(self, law: Joint) -> None:
+        self.law = law
+
+    def __hash__(self) -> int:
+        return id(self.law.parameters)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.law.parameters is self.law.parameters
+
+
+@lru_cache(maxsize=8)
+def _read(key: _Key) -> TreeLaw:
+    content = key.law.parameters
+    axis, shape = int(content["tree"]["axis"]), list(content["shape"])
+    tree = Tree(tuple(np.asarray(p, dtype=np.int64) for p in content["tree"]["parents"]))
+    shown = tuple(
+        TreeView(
+            int(s["level"]),
+            tuple(None if g is None else tuple(g) for g in s["detail"]),
+            None if s["leaves"] is None else tuple(s["leaves"]),
+        )
+        for s in content["shown"]
+    )
+    precisions = {(int(level), tuple(a)): float(t) for level, a, t in content["parts"]}
+    if content["total"] is not None:
+        precisions[0, ()] = inf
+    table = TreeTable(tree, tuple(shape[:axis] + shape[axis + 1 :]), shown)
+    leaves = np.asarray(content["tree"]["leaves"], dtype=np.int64)
+    return TreeLaw(TreeLeastSquares(table, precisions), axis, leaves, content["total"])
+
+
+def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part, FloatArray]:
+    """Centred parts in units of the counts, from a block of a tree and its law's parameters."""
+    shape, nodes, start = parameters["shape"], parameters["nodes"], 0
+    parts: dict[Part, FloatArray] = {}
+    for part in parameters["components"]:
+        level, a = int(part["level"]), tuple(part["axes"])
+        sizes = (int(nodes[level]), *(int(shape[i]) for i in a))
+        array = values[start : start + prod(sizes)].reshape(sizes)
+        parts[level, a] = centred(array.astype(np.float64)) / prod(sizes[1:])
+        start += prod(sizes)
+    return parts
+
+
+def simulated_parts(
+    law: TreeLaw,
+    own: Mapping[str, Any],
+    interior: IntArray,
+    noise: Callable[[float, tuple[int, ...]], IntArray],
+) -> IntArray:
+    """A block as it would be measured if the full cross were `interior`; `noise` makes arrays of a standard deviation."""
+    parts = []
+    for part in own["components"]:
+        counts = law.counts(interior, int(part["level"]), tuple(part["axes"]))
+        deviation = float(Fraction(part["noise_variance"])) ** 0.5
+        scaled = counts * np.int64(prod(counts.shape[1:])) + noise(deviation, counts.shape)
+        for axis in range(1, scaled.ndim):
+            scaled = scaled - np.take(scaled, [0], axis=axis)
+        parts.append(scaled.ravel())
+    return np.concatenate(parts)

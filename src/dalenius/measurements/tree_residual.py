@@ -1,0 +1,184 @@
+"""Levels of a tree, and residual components of detail axes inside every node, in one step with exact integer Gaussian noise.
+
+Guarantee
+    rho-zCDP with rho = c^2 / 2 * max over ways of change of sum over parts of |w|^2 / s2, computed in integers. Part (l, A) is measured as
+    N_A M + E at every node of level l, with E discrete Gaussian of variance s2 in each cell, and only differences from a reference
+    cell along each detail axis are kept. A neighbour moves one node (two under replace) by N_A e_j, of which the differences see the integer
+    vector w = tensor(n_i e - 1) alone: they are post-processing of an integer shift of independent discrete Gaussians.
+Requires
+    **The uncentred array is never released**, but for the component of no detail axis, which is the count of the node itself. A unit
+    with c rows multiplies the shift by at most c. The tree is declared; a record lies in one node of each level.
+Noise
+    The optimum over all Gaussian mechanisms on balanced trees; on others the best precisions that are equal within a level.
+Evidence
+    Proved (docs/explanation/margins.md); exhaustive neighbours on tiny data in tests/measurements/test_tree_residual.py.
+References
+    Xiao, He, Zhang & Kifer (2023); Cumings-Menon (2024); Canonne, Kamath & Steinke (2020).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import IntArray, Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import plain
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.exact.sampling import sample
+from dalenius.linear.margins import Margin, grouped, sum_out
+from dalenius.linear.tree import Tree
+from dalenius.linear.tree_cost import exact_cost, moves
+from dalenius.linear.tree_table import Part
+from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+
+__all__ = ["TreeResidual"]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeResidual:
+    """Noisy parts; `grid[l, A]` is the variance of the integer noise of component A at level l, in units of 1/N_A.
+
+    `levels` are the axes of the levels below the root, coarse ones first. `is_size_public` says that no neighbour can have another
+    number of rows in the table; the planner sets it.
+    """
+
+    name: str
+    tree: Tree
+    levels: tuple[Axis, ...]
+    detail: tuple[Axis, ...]
+    where: tuple[Filter, ...]
+    grid: Mapping[Part, Fraction]
+    is_size_public: bool = False
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
+    )
+
+    def __post_init__(self) -> None:
+        # Noise that cannot be drawn is refused before anything is charged.
+        for variance in set(self.grid.values()):
+            DiscreteGaussian(variance)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the detail axes."""
+        return tuple(len(axis) for axis in self.detail)
+
+    @cached_property
+    def _tables(self) -> tuple[Part, ...]:
+        """Few tables of which all parts are sums, the finest level first."""
+        chosen: list[Part] = []
+        for level in range(self.tree.depth, -1, -1):
+            own = {a for at, a in self.grid if at == level and not _held((at, a), chosen)}
+            chosen += [(level, margin) for margin in grouped(own, self.shape)] if own else []
+        return tuple(chosen)
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """Counts of nodes by detail cells."""
+        return tuple(
+            TableQuery(
+                space=CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin))),
+                where=self.where,
+            )
+            for level, margin in self._tables
+        )
+
+    @property
+    def law(self) -> Joint:
+        """Everything needed to draw such blocks again, beside the tree, which the law of the release carries."""
+        return Joint(
+            "tree_residual",
+            {
+                "levels": [axis.name for axis in self.levels],
+                "nodes": list(self.tree.sizes),
+                "shape": list(self.shape),
+                "axes": [axis.name for axis in self.detail],
+                "family": DiscreteGaussian.name,
+                "components": [
+                    {"level": level, "axes": list(a), "noise_variance": plain(v)}
+                    for (level, a), v in self.grid.items()
+                ],
+            },
+        )
+
+    def _cells(self, part: Part) -> tuple[int, ...]:
+        return (self.tree.sizes[part[0]], *(self.shape[i] for i in part[1]))
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Zero-concentrated, for the worst way of change."""
+        axes = sorted({i for _, margin in self.grid for i in margin})
+        ways = moves(
+            self.tree.depth,
+            axes,
+            is_replace=neighbours.is_replace,
+            is_size_public=self.is_size_public and neighbours.max_rows == 1,
+        )
+        rho = exact_cost(self.shape, self.grid, ways) * neighbours.max_rows**2 / 2
+        return PrivacyProfile(relation=neighbours.relation, rho=rho, evidence=self.evidence)
+
+    def draw(self, rng: RandomSource) -> list[IntArray]:
+        """Independent noise for every cell of every part."""
+        return [sample(DiscreteGaussian(v), prod(self._cells(p)), rng) for p, v in self.grid.items()]
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and stays private."""
+        counts = {
+            part: table.open_below_the_gate().reshape(self._cells(part))
+            for part, table in zip(self._tables, exact, strict=True)
+        }
+        parts = []
+        for (part, _), noise in zip(self.grid.items(), drawn, strict=True):
+            level, margin = part
+            held = _held(part, self._tables)
+            assert held is not None
+            summed = self.tree.summed(sum_out(counts[held], (-1, *held[1]), (-1, *margin)), held[0], level)
+            scaled = summed * np.int64(prod(self.shape[i] for i in margin)) + noise.reshape(self._cells(part))
+            parts.append(_differences(scaled).ravel())
+        return Value(np.concatenate(parts))
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """One array: the parts one after the other, in the order of `grid`."""
+        if isinstance(outcome, NoReply):
+            return None
+        count = len(outcome.values)
+        space = CellSpace((Axis(variable=self.name, labels=tuple(str(i) for i in range(count))),))
+        return Block(
+            name=self.name, space=space, values=outcome.values, law=self.law, role="residual components"
+        )
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
+        """A total and its two parts; and the differences between two categories at the root of a tree without branches."""
+        none: Margin = ()
+        leaves = Tree.of_groups([[0, 1]])
+        along = cls("parts", leaves, CELLS.axes, (), (), {(0, none): Fraction(2), (1, none): Fraction(1)})
+        root = Tree(())
+        inside = cls("parts", root, (), CELLS.axes, (), {(0, none): Fraction(1), (0, (0,)): Fraction(2)})
+        return on_cells(along), on_cells(inside)
+
+
+def _held(part: Part, tables: tuple[Part, ...] | list[Part]) -> Part | None:
+    """The smallest of some tables of which a part is a sum."""
+    level, margin = part
+    able = [t for t in tables if t[0] >= level and set(margin) <= set(t[1])]
+    return min(able, key=lambda t: (t[0], len(t[1]), t[1]), default=None)
+
+
+def _differences(array: IntArray) -> IntArray:
+    """Differences from the first cell along each detail axis in turn, inside every node, in integers."""
+    out = array
+    for axis in range(1, array.ndim):
+        out = out - np.take(out, [0], axis=axis)
+    return out

@@ -1,0 +1,48 @@
+"""Levels by detail margins, measured by themselves with shares of one budget: what several strategies along hierarchies share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.calibrate import calibrate
+from dalenius.core.contracts import Measurement, Mechanism
+from dalenius.core.query import TableQuery
+from dalenius.linear.tree_split import part_precisions
+from dalenius.linear.tree_table import Part
+from dalenius.measurements.noisy import Noisy
+from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
+from dalenius.methods.margins.measured import exact_shares
+from dalenius.methods.margins.setting import LEAST_VARIANCE, Allotment
+from dalenius.statistics.count import Count
+
+
+def measured_levels(
+    setting: LevelSetting, purse: Allotment, name: str, shares: Mapping[Part, float]
+) -> LevelCandidate:
+    """The option that spends these shares on these levels and margins."""
+    family = registry.get("mechanisms", setting.mechanism or purse.mechanism)
+    mechanisms: dict[Part, Mechanism] = {}
+    for part, share in exact_shares(shares).items():
+        sensitivity = Count(_query(setting, part)).sensitivity(setting.neighbours)
+        definition, budget = purse.part(share)
+        mechanisms[part] = calibrate(family, sensitivity, setting.neighbours.relation, definition, budget)
+    # A budget so large that no noise is left must not divide by zero.
+    variances = {part: max(law.variance, LEAST_VARIANCE) for part, law in mechanisms.items()}
+    precisions = part_precisions(setting.table, {part: 1 / v for part, v in variances.items()})
+
+    def build() -> tuple[tuple[Measurement, ...], list[dict[str, Any]]]:
+        steps = tuple(
+            Noisy(_name(setting, part), Count(_query(setting, part)), law) for part, law in mechanisms.items()
+        )
+        specs = [{"level": k, "axes": list(m), "variance": v} for (k, m), v in variances.items()]
+        return steps, specs
+
+    return LevelCandidate(strategy=name, mechanism=family.name, law=setting.law(precisions), build=build)
+
+
+def _query(setting: LevelSetting, part: Part) -> TableQuery:
+    return TableQuery(space=setting.space(part), where=setting.where)
+
+
+def _name(setting: LevelSetting, part: Part) -> str:
+    return " x ".join(axis.name for axis in setting.space(part).axes) or "total"

@@ -1,0 +1,59 @@
+"""[show]: what is done to released numbers before readers see them; arithmetic on what was released, free of charge."""
+
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from dalenius.errors import DocumentError
+from dalenius.spec.document import Exact, Part, Text
+
+
+class ShowPart(Part):
+    """[show] of a request or a policy. The measured values stay in the release, and intervals are made of them."""
+
+    section: ClassVar[str] = "[show]"
+
+    consistent: bool = Field(default=False, strict=True, description="Tables agree, by least squares.")
+    published: bool = Field(
+        default=False, strict=True, description="Respect the totals that the dataset document declares."
+    )
+    anchor: Text = Field(default="", description="Ledger entry of an earlier release that is agreed with.")
+    nonnegative: bool = Field(
+        default=False, strict=True, description="The nearest tables without negative cells."
+    )
+    least: Exact | None = Field(default=None, description="Smaller values are shown as this one.")
+    most: Exact | None = Field(default=None, description="Larger values are shown as this one.")
+    whole: bool = Field(default=False, strict=True, description="Whole numbers that add up.")
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise DocumentError("least of [show] must not exceed most.")
+        return self
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are shown as they were measured."""
+        return self == ShowPart()
+
+
+class PublishedPart(Part):
+    """[[published]]: exact totals that are public already, and where they were published."""
+
+    section: ClassVar[str] = "[[published]]"
+
+    over: tuple[str, ...] = Field(
+        default=(), description="Variables in whose cells the totals are; none for all."
+    )
+    totals: tuple[Exact, ...] = Field(
+        description="One for each cell, in declared order, the last variable fastest."
+    )
+    source: Text = Field(min_length=1, description="Where they were published.")
+
+    @model_validator(mode="after")
+    def _has_a_source(self) -> Self:
+        if not self.source.strip():
+            raise DocumentError("A published total needs the source in which it stands.")
+        if len(set(self.over)) != len(self.over):
+            raise DocumentError("A published total names a variable twice.")
+        return self
