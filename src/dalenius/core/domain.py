@@ -16,6 +16,7 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 
 MOST_CELLS = 50_000_000
 DROP = "drop"
+FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE = 1, 2
 
 
 @lru_cache(maxsize=64)
@@ -281,7 +282,10 @@ class CellSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """Everything declared about a data set that the planner may know."""
+    """Everything declared about a data set that the planner may know.
+
+    `row_choice` is the rule by which the rows of a person who has too many are chosen; a registered version keeps its own.
+    """
 
     name: str
     population: str
@@ -292,6 +296,7 @@ class Domain:
     public_size: int | None = None
     is_public: bool = False
     structural_zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    row_choice: int = NEWEST_ROW_CHOICE
 
     def variable(self, name: str) -> Variable:
         """A declared variable, or a refusal that names the nearest."""

@@ -1,7 +1,9 @@
 """The file behind a data set: opened once, judged once, tied to its version, and recognised ever after."""
 
+from dataclasses import replace
+
 from dalenius.core.contracts import Source
-from dalenius.core.domain import Domain
+from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
 from dalenius.core.sealed import Confidential
 from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
@@ -27,8 +29,8 @@ class Holding:
         data: object = None,
     ) -> None:
         self.document = document
-        self.domain: Domain = document.domain()
         self.ledger = ledger
+        self.domain: Domain = self._as_registered(document.domain())
         self._data = data
         self._source: Source | None = None
         self._checked: tuple[int, ...] | None = None
@@ -44,8 +46,16 @@ class Holding:
         """The microdata, opened on first use."""
         if self._source is None:
             secret = self.ledger.secret(self.domain.population)
-            self._source = open_source(self.document, secret=secret, data=self._data)
+            self._source = open_source(self.document, self.domain, secret=secret, data=self._data)
         return self._source
+
+    def _as_registered(self, domain: Domain) -> Domain:
+        """The declaration, with the rows of a person chosen as they were when this version was registered."""
+        registration = self.ledger.registration(domain.name, domain.version)
+        if domain.unit_id is None or registration is None:
+            return domain
+        is_of_old = registration.domain_digest == self._digest(FIRST_ROW_CHOICE)
+        return replace(domain, row_choice=FIRST_ROW_CHOICE) if is_of_old else domain
 
     def close(self) -> None:
         """Let go of the data."""
@@ -54,10 +64,17 @@ class Holding:
     @property
     def domain_digest(self) -> str:
         """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it."""
+        return self._digest(self.domain.row_choice)
+
+    def _digest(self, row_choice: int) -> str:
         content = self.document.to_dict()
         content.pop("translations", None)
         place = ("source", "title", "ledger", "policy")
-        return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
+        content["dataset"] = {k: v for k, v in content["dataset"].items() if k not in place}
+        # Only persons have rows to choose from; what was registered under the first rule has a digest without its number.
+        if row_choice != FIRST_ROW_CHOICE and self.document.unit.id is not None:
+            content["row_choice"] = row_choice
+        return digest(content)
 
     def register(self, *, by: str = "custodian", accept_unseen: bool = False) -> Confidential:
         """Judge the content once, tie the file to its version, and open the population's account.
