@@ -31,7 +31,7 @@ def opened(ledger: Ledger) -> Curator:
 
 @pytest.mark.parametrize("rule", [1, 2])
 def test_the_rule_of_a_registered_version_stays(tmp_path, rule) -> None:
-    """One registered before the second rule existed: its ledger holds the digest of the declaration without a number."""
+    """One registered before the second rule existed: its ledger holds a fingerprint without a number."""
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         first = opened(ledger)
         first.holding.domain = replace(first.holding.domain, row_choice=rule)
@@ -48,8 +48,11 @@ def test_the_rule_of_a_registered_version_stays(tmp_path, rule) -> None:
         assert sorted(others.tolist()) != sorted(kinds.tolist())
 
 
-def test_a_version_without_persons_has_the_digest_it_always_had(tmp_path) -> None:
-    plain = {**DOCUMENT, "unit": {}}
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        holding = Curator.open(plain, ledger=ledger, data=ROWS).holding
-        assert holding.domain_digest == holding._digest(1)
+def test_only_persons_have_rows_to_choose_from(tmp_path) -> None:
+    """Without them a registration is what it always was; with them its fingerprint names the rule."""
+    for unit, number in (({}, ""), (DOCUMENT["unit"], " row choice 2")):
+        with Ledger.open(tmp_path / f"ledger{number}.sqlite") as ledger:
+            curator = Curator.open({**DOCUMENT, "unit": unit}, ledger=ledger, data=ROWS)
+            curator.register(by="custodian")
+            fingerprint = curator.holding.registration().fingerprint
+            assert fingerprint == curator.source.fingerprint(ledger.secret("visitors")) + number

@@ -1,6 +1,7 @@
 """The file behind a data set: opened once, judged once, tied to its version, and recognised ever after."""
 
 from dataclasses import replace
+from functools import cached_property
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
@@ -15,6 +16,8 @@ from dalenius.spec.canonical import digest
 from dalenius.spec.content import check_consent
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
+
+_ROW_CHOICE = " row choice "
 
 
 class Holding:
@@ -54,27 +57,20 @@ class Holding:
         registration = self.ledger.registration(domain.name, domain.version)
         if domain.unit_id is None or registration is None:
             return domain
-        is_of_old = registration.domain_digest == self._digest(FIRST_ROW_CHOICE)
-        return replace(domain, row_choice=FIRST_ROW_CHOICE) if is_of_old else domain
+        rule = registration.fingerprint.partition(_ROW_CHOICE)[2]
+        return replace(domain, row_choice=int(rule or FIRST_ROW_CHOICE))
 
     def close(self) -> None:
         """Let go of the data."""
         self._source = None
 
-    @property
+    @cached_property
     def domain_digest(self) -> str:
         """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it."""
-        return self._digest(self.domain.row_choice)
-
-    def _digest(self, row_choice: int) -> str:
         content = self.document.to_dict()
         content.pop("translations", None)
         place = ("source", "title", "ledger", "policy")
-        content["dataset"] = {k: v for k, v in content["dataset"].items() if k not in place}
-        # Only persons have rows to choose from; what was registered under the first rule has a digest without its number.
-        if row_choice != FIRST_ROW_CHOICE and self.document.unit.id is not None:
-            content["row_choice"] = row_choice
-        return digest(content)
+        return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
 
     def register(self, *, by: str = "custodian", accept_unseen: bool = False) -> Confidential:
         """Judge the content once, tie the file to its version, and open the population's account.
@@ -119,7 +115,11 @@ class Holding:
             )
 
     def _fingerprint(self) -> str:
-        return self.source.fingerprint(self.ledger.secret(self.domain.population))
+        """The digest of the data, and the rule by which rows are chosen where there are persons to choose them from."""
+        content = self.source.fingerprint(self.ledger.secret(self.domain.population))
+        rule = self.domain.row_choice
+        is_numbered = self.domain.unit_id is not None and rule != FIRST_ROW_CHOICE
+        return f"{content}{_ROW_CHOICE}{rule}" if is_numbered else content
 
     def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""
