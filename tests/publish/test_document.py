@@ -28,7 +28,7 @@ def release(numbers: list[float], variance: list[float]) -> Release:
     table = Table(name="v", space=space, values=np.array(numbers), variance=np.array(variance))
     provenance = Provenance(
         dataset="d", population="p", version="1", definition="pure", budget={}, neighbours={"rows": 1}, cost={},
-        mechanism="m", strategy="table", evidence={"a": ("b", 1e-7)}, software="s", request={"axes": [["a"]]},
+        mechanism="m", strategy="table", evidence={"a": ("b", 1e-7)}, software="s", request={"cells": [["a"]]},
         digest="0", warnings=("w",),
     )  # fmt: skip
     return Release(
