@@ -4,6 +4,7 @@ The sections state formulas and claims rather than numbers: a row holds a claim 
 beside the sum that it stands for.
 """
 
+from fractions import Fraction
 from math import exp
 
 import numpy as np
@@ -49,13 +50,13 @@ def max_entropy(full: bool = False) -> list[Row]:
     rows = []
     for epsilon, laplace_limit, limit in _SETTINGS:
         normal, laplace = noise_of("normal", epsilon, limit), noise_of("laplace", epsilon, laplace_limit)
-        best = MaxEntropy(cap=_variance(normal), limit=limit)
+        best = MaxEntropy(cap=Fraction(_variance(normal)), limit=limit)
         share = _entropy(normal) / _entropy(best)
         rows.append(
             row(f"normal eps={epsilon}: approximately the largest entropy", True, abs(share - 1) < 1e-6)
         )
         rows.append(row(f"normal eps={epsilon}: entropy", None, _entropy(normal)))
-        flat = MaxEntropy(cap=_variance(laplace), limit=laplace_limit)
+        flat = MaxEntropy(cap=Fraction(_variance(laplace)), limit=laplace_limit)
         rows.append(
             row(
                 f"Laplace eps={epsilon}: share of the largest entropy for its variance",

@@ -164,7 +164,7 @@ def maximum(full: bool = False) -> list[Row]:
         return max(base**k * max(top - low[-1 - k], x[-1] - low[-2 - k]) for k in range(size + 1))
 
     known: dict[tuple[int, ...], Fraction] = {}
-    checks = {
+    checks: dict[str, Callable[[tuple[int, ...]], bool]] = {
         "local, maximum": lambda x: local(largest, x, universe, Relation.REPLACE) == of_largest(x),
         "local, second maximum": lambda x: local(second, x, universe, Relation.REPLACE) == of_second(x),
         "smooth, maximum": lambda x: (
