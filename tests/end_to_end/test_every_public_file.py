@@ -30,8 +30,8 @@ from dalenius.curator.curator import Curator
 from dalenius.demo import survey
 from dalenius.inference import intervals
 from dalenius.linear import tabulation
+from dalenius.publish._document import to_document
 from dalenius.publish.to_csv import to_csv
-from dalenius.publish.to_json import to_document
 from dalenius.spec.load import load_dataset
 from dalenius.testing.file_truth import Cells, FileTruth
 

@@ -1,39 +1,154 @@
 """Which rows of a person count."""
 
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalenius.engines._contribution import kept, kept_rows
+from dalenius.core.domain import Bounds, Categories, Domain, Variable
+from dalenius.core.neighbours import Neighbours
+from dalenius.engines import _contribution
+from dalenius.engines._contribution import code_type, kept, kept_rows
+from dalenius.engines._people import people_of
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8)
+RULES = pytest.mark.parametrize("rule", [1, 2])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(ROWS, st.integers(1, 4), st.randoms(use_true_random=False))
-def test_the_choice_is_a_function_of_the_persons_rows(rows, most, random) -> None:
+@cache
+def domain_of(most: int, rule: int, sizes: tuple[int, ...] = (3, 3), numbers: int = 0) -> Domain:
+    variables = {
+        f"v{i}": Variable(name=f"v{i}", domain=Categories(labels=tuple(map(str, range(size)))))
+        for i, size in enumerate(sizes)
+    }
+    for i in range(numbers):
+        bounds = Bounds(lower=Fraction(-(2**40)), upper=Fraction(2**40))
+        variables[f"n{i}"] = Variable(name=f"n{i}", domain=bounds)
+    near = Neighbours(unit="person", max_rows=most)
+    return Domain(
+        name="d", population="p", version="1", variables=variables, neighbours=near, unit_id="id", row_choice=rule
+    )  # fmt: skip
+
+
+@RULES
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(rows=ROWS, most=st.integers(1, 4), random=st.randoms(use_true_random=False))
+def test_the_choice_is_a_function_of_the_persons_rows(rule, rows, most, random) -> None:
     """Positions do not matter: in any order the same contents stay."""
-    first = sorted(rows[i] for i in kept(b"s", "p", list(enumerate(rows)), most))
+    domain = domain_of(most, rule)
+    first = sorted(rows[i] for i in kept(domain, b"s", "p", list(enumerate(rows))))
     shuffled = list(rows)
     random.shuffle(shuffled)
-    assert sorted(shuffled[i] for i in kept(b"s", "p", list(enumerate(shuffled)), most)) == first
+    assert sorted(shuffled[i] for i in kept(domain, b"s", "p", list(enumerate(shuffled)))) == first
     assert len(first) == min(most, len(rows))
 
 
-def test_the_secret_and_the_person_decide() -> None:
-    rows = [(i, [i]) for i in range(50)]
-    assert kept(b"s", "p", rows, 10) != kept(b"t", "p", rows, 10)
-    assert kept(b"s", "p", rows, 10) != kept(b"s", "q", rows, 10)
+@RULES
+def test_the_secret_and_the_person_decide(rule) -> None:
+    rows, domain = [(i, [i]) for i in range(50)], domain_of(10, rule, sizes=(50,))
+    assert kept(domain, b"s", "p", rows) != kept(domain, b"t", "p", rows)
+    assert kept(domain, b"s", "p", rows) != kept(domain, b"s", "q", rows)
 
 
+@pytest.mark.parametrize(
+    ("rule", "first", "second"), [(1, [3, 5, 6, 8], [1, 3, 7]), (2, [0, 1, 5, 6], [2, 9, 10])]
+)
+def test_a_rule_never_changes(rule, first, second) -> None:
+    """Known answers: a registered version counts the same rows for ever."""
+    assert (
+        kept(domain_of(4, rule, sizes=(3, 9)), b"secret", "p1", [(i, [i % 3, i]) for i in range(9)]) == first
+    )
+    assert kept(domain_of(3, rule, sizes=(200,)), b"s", "Zoë", [(i, [i]) for i in range(12)]) == second
+
+
+def expected_of(domain, secret, columns, persons):
+    stay = []
+    matrix = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    for person in {p for p in persons if p is not None}:
+        mine = [(i, matrix[i]) for i, who in enumerate(persons) if who == person]
+        stay += kept(domain, secret, str(person), mine)
+    return sorted(stay)
+
+
+PERSONS = st.one_of(
+    st.lists(st.one_of(st.none(), st.integers(-3, 3)), max_size=30),
+    st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "ab", "Zoë", "a" * 300])), max_size=30),
+)
+
+
+@RULES
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 5)), max_size=20), st.integers(1, 3))
-def test_whole_columns_equal_person_by_person(rows, most) -> None:
-    people = ["a", "b", "c", "d"]
-    owner = np.array([person for person, _ in rows], dtype=np.int64)
-    codes = np.array([code for _, code in rows], dtype=np.int64)
-    expected: list[int] = []
-    for number, person in enumerate(people):
-        mine = [(i, [code]) for i, (who, code) in enumerate(rows) if who == number]
-        expected += kept(b"s", person, mine, most)
-    assert kept_rows(b"s", [codes], owner, people, most).tolist() == sorted(expected)
+@given(persons=PERSONS, most=st.integers(1, 3), seed=st.integers(0, 9))
+def test_whole_columns_equal_person_by_person(rule, persons, most, seed) -> None:
+    domain = domain_of(most, rule, sizes=(3, 300, 40_000), numbers=2)
+    rng = np.random.default_rng(seed)
+    tops = {"v0": 3, "v1": 300, "v2": 40_000, "n0": 2, "n1": 2**40}
+    columns = {
+        name: rng.integers(-1, top, len(persons)).astype(code_type(domain.variable(name)))
+        for name, top in tops.items()
+    }
+    kind = pa.string() if any(isinstance(p, str) for p in persons) else pa.int64()
+    half = len(persons) // 2
+    chunks = [pa.array(persons[:half], kind), pa.array(persons[half:], kind)]
+    keep, count = kept_rows(domain, b"s", columns, people_of(chunks))
+    assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
+    assert count == len({p for p in persons if p is not None})
+
+
+def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rule(monkeypatch) -> None:
+    """Were the hash worthless, the codes themselves would decide, in whole columns as for one person."""
+    monkeypatch.setattr(_contribution, "siphash", lambda key, message: 7)
+    monkeypatch.setattr(
+        _contribution, "siphash_columns", lambda key, columns, length: np.full(len(columns[0]), 7, np.uint64)
+    )
+    domain = domain_of(2, 2, sizes=(5,))
+    columns = {"v0": np.array([4, 3, 2, 1, 0, 4, 4], dtype=np.int8)}
+    persons = ["a", "b", "a", "b", "a", "a", "b"]
+    keep, _ = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
+    assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons) == [1, 2, 3, 4]
+
+
+def test_many_persons_in_several_stretches_equal_one_by_one(monkeypatch) -> None:
+    monkeypatch.setattr(_contribution, "_PERSONS_AT_ONCE", 7)
+    rng = np.random.default_rng(5)
+    domain, persons = domain_of(2, 2, sizes=(400,)), rng.integers(0, 60, 400).tolist()
+    columns = {"v0": rng.permutation(400).astype(np.int16)}
+    keep, _ = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
+    assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
+
+
+@pytest.mark.parametrize("texts", [["", "a", ""], ["ab", "", ""], [""], ["Zoë", "b" * 99], []])
+def test_words_of_many_persons_equal_the_word_of_each(texts) -> None:
+    words = _contribution._person_words(pa.array(["before", *texts], pa.string())[1:])
+    assert words.tolist() == [_contribution._person_word(text.encode()) for text in texts]
+
+
+def test_every_row_of_a_person_has_the_same_chance() -> None:
+    """Over 6,000 persons with rows 0 to 5 each row stays in a sixth of them; six sigmas are 0.029."""
+    domain = domain_of(1, 2, sizes=(6,))
+    columns = {"v0": np.tile(np.arange(6, dtype=np.int8), 6_000)}
+    people = people_of([pa.array(np.repeat(np.arange(6_000), 6))])
+    keep, count = kept_rows(domain, b"a secret", columns, people)
+    shares = np.bincount(columns["v0"][keep], minlength=6) / count
+    assert np.abs(shares - 1 / 6).max() < 0.029
+
+
+def test_persons_are_told_apart_by_their_canonical_text() -> None:
+    """0.0 and -0.0 print alike and are one person; NaN and NULL are nobody."""
+    people = people_of([pa.array([0.0, -0.0, float("nan"), None, 1.5])])
+    assert people.present is not None
+    assert people.present.tolist() == [True, True, False, False, True]
+    assert people.numbers[0] == people.numbers[1] != people.numbers[4]
+    assert people.texts(people.numbers[[0, 4]]).to_pylist() == ["0", "1.5"]
+
+
+def test_the_newest_rule_is_the_default_and_the_first_stays_at_hand() -> None:
+    near = Neighbours(unit="person", max_rows=1)
+    domain = Domain(name="d", population="p", version="1", variables={}, neighbours=near)
+    assert domain.row_choice == 2
+    assert replace(domain, row_choice=1).row_choice == 1

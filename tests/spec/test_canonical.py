@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalenius.core.domain import Axis
 from dalenius.core.query import TableQuery
 from dalenius.engines.memory import MemorySource
-from dalenius.spec.canonical import canonical, canonical_json, digest, rearrange
+from dalenius.spec.canonical import _axis, canonical, canonical_json, digest, rearrange
 from dalenius.spec.load import load_policy, load_request
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.toy import toy_domain, toy_rows
@@ -141,3 +142,20 @@ def test_canonical_json_is_sorted_and_refuses_floats_of_other_kinds() -> None:
 def test_documents_have_digests() -> None:
     assert digest(load_policy({})) == digest({})
     assert digest(load_policy({"budget": {"rho": "1"}})) == digest(load_policy({"budget": {"rho": 1.0}}))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.permutations(range(6)), st.lists(st.integers(-1, 5), min_size=6, max_size=6))
+def test_labels_stand_in_the_order_of_the_first_category_that_each_holds(
+    names: list[int], given_codes: list[int]
+) -> None:
+    """Against the definition, label by label."""
+    used = [label for label in names if label in given_codes]
+    codes = tuple(used.index(code) if code in used else -1 for code in given_codes)
+    axis = Axis(variable="v", labels=tuple(f"l{label}" for label in used), codes=codes)
+    ordered = _axis(axis)
+    assert ordered.labels == tuple(axis.labels[k] for k in sorted(range(len(axis)), key=codes.index))
+    for code, label in enumerate(codes):
+        is_outside = label < 0
+        assert (ordered.codes[code] < 0) == is_outside
+        assert is_outside or ordered.labels[ordered.codes[code]] == axis.labels[label]

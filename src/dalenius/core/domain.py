@@ -7,7 +7,7 @@ cell is a cell like any other; only a declared structural zero is not perturbed.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -16,16 +16,10 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 
 MOST_CELLS = 50_000_000
 DROP = "drop"
+FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE = 1, 2
 
 
-@lru_cache(maxsize=64)
-def _places(labels: tuple[str, ...], values: tuple[str, ...]) -> dict[str, int]:
-    """The position of every label, and of every value that is not a label."""
-    places = {value: position for position, value in enumerate(values)}
-    return places | {label: position for position, label in enumerate(labels)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Categories:
     """Declared categories in declared order.
 
@@ -49,10 +43,9 @@ class Categories:
                 if text in seen:
                     raise DocumentError(f"The category {text!r} is declared twice.", received=text)
                 seen.add(text)
-        places = _places(self.labels, self.values)
-        for position, value in enumerate(self.values):
-            if places[value] != position:
-                raise DocumentError(f"{value!r} is the code of one category and the label of another.")
+        for code, label in enumerate(self.labels):
+            if self._codes[label] != code:
+                raise DocumentError(f"{label!r} is the code of one category and the label of another.")
         for rule in (self.missing, self.unseen):
             if rule != DROP:
                 self.code(rule)
@@ -65,12 +58,17 @@ class Categories:
         """What the file holds for each label."""
         return self.values or self.labels
 
+    @cached_property
+    def _codes(self) -> Mapping[str, int]:
+        """Positions of all values and labels; no value is the label of another category."""
+        return {text: code for texts in (self.labels, self.values) for code, text in enumerate(texts)}
+
     def code(self, label: str) -> int:
         """Position of a declared label, or of the value that stands for it in the file."""
-        try:
-            return _places(self.labels, self.values)[label]
-        except KeyError:
-            raise UnknownName.among("category", label, self.labels) from None
+        code = self._codes.get(label)
+        if code is not None:
+            return code
+        raise UnknownName.among("category", label, self.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +286,10 @@ class CellSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """Everything declared about a data set that the planner may know."""
+    """Everything declared about a data set that the planner may know.
+
+    `row_choice` is the rule by which the rows of a person who has too many are chosen; a registered version keeps its own.
+    """
 
     name: str
     population: str
@@ -299,6 +300,7 @@ class Domain:
     public_size: int | None = None
     is_public: bool = False
     structural_zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    row_choice: int = NEWEST_ROW_CHOICE
 
     def variable(self, name: str) -> Variable:
         """A declared variable, or a refusal that names the nearest."""

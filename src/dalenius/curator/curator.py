@@ -36,7 +36,7 @@ from dalenius.linear.notebook import two_lines
 from dalenius.linear.tabulation import ADDITIVE
 from dalenius.postprocess._possible import within
 from dalenius.postprocess._show import adjustments, declared_totals, shown
-from dalenius.publish._document import from_json, to_json
+from dalenius.publish._document import as_read, from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.dataset import DatasetDocument
@@ -240,11 +240,10 @@ class Curator:
         first, lease = Status(status or self.policy.release), new_lease()
         try:
             reservation = self.ledger.reserve(charge, lease)
-            stored = reservation.stored
-            if stored is None:
-                bound = replace(reservation, fingerprint=fingerprint)
-                stored = self._complete(plan, bound, form, subject, first, stage)
-            return shown(self._read(stored, subject), adjust)
+            if reservation.stored is not None:
+                return shown(self._read(reservation.stored, subject), adjust)
+            bound = replace(reservation, fingerprint=fingerprint)
+            return shown(self._complete(plan, bound, form, subject, first, stage), adjust)
         except Exception:
             raise
         except BaseException as error:
@@ -333,17 +332,22 @@ class Curator:
         subject: Subject,
         status: Status,
         stage: Stage,
-    ) -> StoredRelease:
-        """Measure and store; an answer that could not be stored leaves no trace, not even in a traceback."""
+    ) -> Release:
+        """Measure and store; an answer that could not be stored leaves no trace, not even in a traceback.
+
+        What is answered is what is read back. Where that is the very document just written it need not be parsed.
+        """
         try:
-            document = to_json(
-                self._measure(plan, reservation, form, stage).with_(status=status, subject=subject)
-            )
+            release = self._measure(plan, reservation, form, stage).with_(status=status, subject=subject)
+            document = to_json(release)
             stage("storing")
-            return self.ledger.commit(reservation, document, status=str(status))
+            stored = self.ledger.commit(reservation, document, status=str(status))
+            if stored.document != document:
+                return self._read(stored, subject)
+            return replace(as_read(release), status=Status(stored.status), subject=subject)
         except Exception:
             # The exception's frames hold an answer that nobody may read; it is dropped with them.
-            document = b""
+            release, document = None, b""
         # Nothing left the process, so whoever asks again may complete the charge.
         with suppress(Exception):
             self.ledger.abandon(reservation)

@@ -53,7 +53,7 @@ class Planner:
         rules.check_weight(request)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
-        question = self._question(request)
+        question, form = self._question(request)
         _check_scope(method, question)
         try:
             with effort.limited():
@@ -67,7 +67,7 @@ class Planner:
         if universe_of(request, self.domain).unshown:
             _ = question.universe
         _check_read(question)
-        rules.check(plan, request, canonical(request, self.domain).space, self.policy)
+        rules.check(plan, request, form.space, self.policy)
         return self._said(rules.shaped(plan, self.policy.table), request)
 
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
@@ -94,7 +94,7 @@ class Planner:
                 raise UnknownName.among(f"option of {name!r}", key, list(keys))
         return method
 
-    def _question(self, request: RequestDocument) -> Question:
+    def _question(self, request: RequestDocument) -> tuple[Question, Canonical]:
         budget = request.budget()
         definition = self.definition(budget)
         _check_amounts(budget, definition)
@@ -106,7 +106,7 @@ class Planner:
         ) -> Mechanism:
             return self.choose(named, sensitivity, part, definition, noise)
 
-        return Question(
+        question = Question(
             domain=self.domain,
             policy=self.policy,
             budget=budget,
@@ -116,6 +116,7 @@ class Planner:
             _request=request,
             _form=form,
         )
+        return question, form
 
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""

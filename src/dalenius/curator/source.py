@@ -1,7 +1,10 @@
 """The file behind a data set: opened once, judged once, tied to its version, and recognised ever after."""
 
+from dataclasses import replace
+from functools import cached_property
+
 from dalenius.core.contracts import Source
-from dalenius.core.domain import Domain
+from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
 from dalenius.core.sealed import Confidential
 from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
@@ -13,6 +16,8 @@ from dalenius.spec.canonical import digest
 from dalenius.spec.content import check_consent
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
+
+_ROW_CHOICE = " row choice "
 
 
 class Holding:
@@ -27,8 +32,8 @@ class Holding:
         data: object = None,
     ) -> None:
         self.document = document
-        self.domain: Domain = document.domain()
         self.ledger = ledger
+        self.domain: Domain = self._as_registered(document.domain())
         self._data = data
         self._source: Source | None = None
         self._checked: tuple[int, ...] | None = None
@@ -44,14 +49,22 @@ class Holding:
         """The microdata, opened on first use."""
         if self._source is None:
             secret = self.ledger.secret(self.domain.population)
-            self._source = open_source(self.document, secret=secret, data=self._data)
+            self._source = open_source(self.document, self.domain, secret=secret, data=self._data)
         return self._source
+
+    def _as_registered(self, domain: Domain) -> Domain:
+        """The declaration, with the rows of a person chosen as they were when this version was registered."""
+        registration = self.ledger.registration(domain.name, domain.version)
+        if domain.unit_id is None or registration is None:
+            return domain
+        rule = registration.fingerprint.partition(_ROW_CHOICE)[2]
+        return replace(domain, row_choice=int(rule or FIRST_ROW_CHOICE))
 
     def close(self) -> None:
         """Let go of the data."""
         self._source = None
 
-    @property
+    @cached_property
     def domain_digest(self) -> str:
         """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it."""
         content = self.document.to_dict()
@@ -102,7 +115,11 @@ class Holding:
             )
 
     def _fingerprint(self) -> str:
-        return self.source.fingerprint(self.ledger.secret(self.domain.population))
+        """The digest of the data, and the rule by which rows are chosen where there are persons to choose them from."""
+        content = self.source.fingerprint(self.ledger.secret(self.domain.population))
+        rule = self.domain.row_choice
+        is_numbered = self.domain.unit_id is not None and rule != FIRST_ROW_CHOICE
+        return f"{content}{_ROW_CHOICE}{rule}" if is_numbered else content
 
     def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""

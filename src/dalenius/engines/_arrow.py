@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Variable
-from dalenius.core.law import IntArray
 from dalenius.engines._columns import Column, Factored, IntegerMap, code_distinct, code_floats, code_integers
 from dalenius.errors import RequestError
-from dalenius.spec.coding import canonical_text
 
 
 def code_array(variable: Variable, array: Any) -> Column:
@@ -64,17 +62,6 @@ def code_matched(variable: Variable, array: Any, is_missing: Any = None) -> Fact
     if is_missing is not None and array.indices.null_count:
         numbers = np.where(as_numpy(is_missing), last - 1, numbers)
     return Factored(numbers, codes)
-
-
-def owners(array: Any, people: dict[str, int]) -> IntArray:
-    """Number of each row's person, new persons being added to `people`; -1 for rows without one."""
-    places, distinct = _distinct(array)
-    numbers = []
-    for value in distinct:
-        text = canonical_text(value)
-        numbers.append(-1 if text is None else people.setdefault(text, len(people)))
-    found: IntArray = np.asarray(numbers, dtype=np.int64)[places]
-    return found
 
 
 def _distinct(array: Any) -> tuple[Any, list[object]]:

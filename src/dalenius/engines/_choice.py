@@ -8,6 +8,7 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.contracts import Engine, Source
+from dalenius.core.domain import Domain
 from dalenius.errors import DocumentError, RequestError
 from dalenius.spec.dataset import DatasetDocument
 
@@ -24,16 +25,24 @@ def engine_for(data: object) -> type[Engine]:
 
 
 def open_source(
-    document: DatasetDocument, base: str | Path | None = None, secret: bytes = b"", data: Any = None
+    document: DatasetDocument,
+    domain: Domain | None = None,
+    *,
+    base: str | Path | None = None,
+    secret: bytes = b"",
+    data: Any = None,
 ) -> Source:
-    """The microdata of a dataset document: `data`, or the file that it names relative to `base` (its own folder)."""
+    """The microdata of a dataset document: `data`, or the file that it names relative to `base` (its own folder).
+
+    `domain` is the document's own unless it is given as it was registered.
+    """
     dataset = document.dataset
     if data is None:
         if not dataset.source:
             raise DocumentError('The dataset document names no file: source = "…" in [dataset].')
         data = Path(document.base if base is None else base) / dataset.source
     return engine_for(data).open(
-        document.domain(), data, secret, table=dataset.table, delimiter=dataset.delimiter
+        domain or document.domain(), data, secret, table=dataset.table, delimiter=dataset.delimiter
     )
 
 

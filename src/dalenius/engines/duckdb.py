@@ -3,7 +3,7 @@
 DuckDB reads and, for small tables, groups raw values; each distinct raw value is then read against the
 declaration by the code that defines it for every engine. Which road is taken depends on the declaration and on
 column types, never on the content. Where persons have several rows, the rows that count are chosen once and kept in
-memory as codes. Nothing is spilled to disk.
+memory as narrow codes. Nothing is spilled to disk.
 """
 
 import csv
@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
@@ -32,15 +33,15 @@ from dalenius.engines._arrow import (
     digest_column,
     is_table,
     nulls,
-    owners,
 )
-from dalenius.engines._columns import Column, expanded
-from dalenius.engines._contribution import kept_rows
+from dalenius.engines._columns import Column, Factored, expanded
+from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_columns
+from dalenius.engines._people import people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._tally import Tally, passes, used_variables
 from dalenius.errors import DocumentError, InternalError
-from dalenius.spec.coding import DROPPED_NUMBER, Remark, reader
+from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER, Remark, reader
 
 __all__ = ["DuckDBSource"]
 
@@ -95,7 +96,7 @@ class DuckDBSource:
         self._types = {str(row[0]): str(row[1]) for row in described}
         self._check_columns()
         self._read_rare_types_as_text()
-        self._held: Mapping[str, IntArray] | None = None
+        self._held: Mapping[str, NDArray[Any]] | None = None
         self._over = self._without = self._units = 0
 
     @classmethod
@@ -285,8 +286,7 @@ class DuckDBSource:
     def _batches(self, names: Sequence[str]) -> Iterator[dict[str, Column]]:
         """Coded rows of some variables, after the rows of each person were bounded."""
         if self.domain.unit_id is not None:
-            held = self._bounded()
-            yield {name: held[name] for name in names} or {"": next(iter(held.values()))}
+            yield from self._held_batches(names)
             return
         for batch in self._stream(self._select(names, "1 AS one")):
             yield self._code(names, batch) or {"": np.zeros(batch.num_rows, dtype=np.int64)}
@@ -337,26 +337,43 @@ class DuckDBSource:
             codes[nulls(array)] = code_by_dictionary(variable, rest).expand()
         return codes
 
-    def _bounded(self) -> Mapping[str, IntArray]:
-        """All declared variables of the rows that count, coded; chosen once."""
+    def _held_batches(self, names: Sequence[str]) -> Iterator[dict[str, Column]]:
+        """The rows that count, from memory; a category's narrow codes are places in the list of all codes."""
+        held = self._bounded()
+        rows = len(next(iter(held.values())))
+        for start in range(0, rows, BATCH_ROWS):
+            batch: dict[str, Column] = {}
+            for name in names:
+                part, variable = held[name][start : start + BATCH_ROWS], self.domain.variable(name)
+                is_number = variable.is_numeric
+                batch[name] = part if is_number else Factored(part, _codes_and_none(len(variable.categories)))
+            yield batch or {"": np.zeros(min(BATCH_ROWS, rows - start), dtype=np.int64)}
+
+    def _bounded(self) -> Mapping[str, NDArray[Any]]:
+        """All declared variables of the rows that count, as narrow codes; chosen once."""
         if self._held is None:
             names = tuple(self.domain.variables)
-            parts: dict[str, list[IntArray]] = {name: [np.empty(0, dtype=np.int64)] for name in names}
-            people: dict[str, int] = {}
-            numbers = [np.empty(0, dtype=np.int64)]
-            for batch in self._stream(self._select(names, f"{name_of(str(self.domain.unit_id))} AS unit")):
+            kinds = {name: code_type(self.domain.variable(name)) for name in names}
+            parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, kinds[name])] for name in names}
+            units = []
+            for batch in self._stream(self._select(names, f"{self._unit_expression()} AS unit")):
                 for name, column in self._code(names, batch).items():
-                    parts[name].append(expanded(column))
-                numbers.append(owners(batch.column("unit"), people))
+                    parts[name].append(_narrow(column, kinds[name]))
+                units.append(batch.column("unit"))
             columns = {name: np.concatenate(parts.pop(name)) for name in names}
-            owner = np.concatenate(numbers)
-            most = self.domain.neighbours.max_rows
-            rows = kept_rows(self._secret, list(columns.values()), owner, list(people), most)
-            self._units = len(people)
-            self._without = int((owner < 0).sum())
-            self._over = len(owner) - self._without - len(rows)
-            self._held = {name: column[rows] for name, column in columns.items()}
+            people, units = people_of(units), []
+            keep, self._units = kept_rows(self.domain, self._secret, columns, people)
+            self._without = 0 if people.present is None else int((~people.present).sum())
+            self._over = len(keep) - self._without - int(keep.sum())
+            self._held = {name: columns.pop(name)[keep] for name in names}
         return self._held
+
+    def _unit_expression(self) -> str:
+        """The column that names persons: whole numbers as one type, listed texts as plain text."""
+        column, kind = name_of(str(self.domain.unit_id)), self._types[str(self.domain.unit_id)]
+        if kind in _INTEGERS and kind != "BOOLEAN":
+            return f"{column}::BIGINT"
+        return f"{column}::VARCHAR" if kind.startswith("ENUM") else column
 
     def _notes(self, variable: Variable) -> dict[str, int]:
         """How many values were odd, from the distinct raw values."""
@@ -378,6 +395,18 @@ class DuckDBSource:
                 matched &= np.isin(expanded(batch[name]), [categories.code(label) for label in labels])
             inside |= matched
         return int(inside.sum())
+
+
+def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
+    """Codes in the type in which they are held."""
+    codes = column.codes.astype(kind)[column.places] if isinstance(column, Factored) else column
+    narrow: NDArray[Any] = codes.astype(kind, copy=False)
+    return narrow
+
+
+def _codes_and_none(count: int) -> IntArray:
+    """Every code of a categorical variable, and the code of dropped rows in the place to which -1 leads."""
+    return np.append(np.arange(count, dtype=np.int64), DROPPED_CATEGORY)
 
 
 def _is_nested(kind: str) -> bool:

@@ -162,7 +162,7 @@ class MemorySource:
         chosen: list[int] = []
         for person, positions in persons.items():
             mine = ((p, list(rows[p].values())) for p in positions)
-            chosen += kept(secret, person, mine, most)
+            chosen += kept(self.domain, secret, person, mine)
             self._over += max(0, len(positions) - most)
         return [rows[position] for position in sorted(chosen)]
 

@@ -6,9 +6,12 @@ is filtered or joined with others.
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
+import numpy as np
+
+from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.release import Release, Table
 from dalenius.linear.answers import labelled_table
 from dalenius.linear.tabulation import COLUMNS, columns_of, header, number_columns, status, tidy_list
@@ -62,22 +65,52 @@ def _rows(
     columns: Sequence[str] = (),
     *,
     has_sampling: bool | None = None,
-) -> Iterator[str]:
+) -> list[str]:
     """The lines of one table, its axes under the given columns."""
-    errors = tidy_list(table.std_error)
-    structural = set(table.space.structural_indices)
-    arrays = number_columns(release, table, confidence, has_sampling=has_sampling)
-    numbers = zip(*([_number(v) for v in tidy_list(array)] for array in arrays), strict=True)
-    own = [axis.name for axis in table.space.axes]
-    places = [own.index(name) if name in own else -1 for name in columns or own]
-    labels = product(*([_label(label, delimiter) for label in axis.labels] for axis in table.space.axes))
+    numbers = number_columns(release, table, confidence, has_sampling=has_sampling)
     subject = release.about
     filters = [*conditions(subject), *([subject.universe] if subject.universe else [])]
     words = (shown_measure(release, table), unit_of(release, table), "; ".join(filters))
     about = delimiter.join(_label(text, delimiter) for text in words)
-    for i, (cell, row) in enumerate(zip(labels, numbers, strict=True)):
-        stub = (cell[place] if place >= 0 else "" for place in places)
-        yield delimiter.join((*stub, *row, status(table, i in structural, errors[i]), about))
+    own = [axis.name for axis in table.space.axes]
+    stubs = _stubs(table, [own.index(name) if name in own else -1 for name in columns or own], delimiter)
+    ends = _ends(table, numbers, delimiter, about)
+    return [stub + end for stub, end in zip(stubs, ends, strict=True)]
+
+
+def _stubs(table: Table, places: Sequence[int], delimiter: str) -> Sequence[str]:
+    """The labels of each cell, those of an axis under each given place and nothing under -1, ended by the delimiter."""
+    labels = [[_label(label, delimiter) + delimiter for label in axis.labels] for axis in table.space.axes]
+    if [place for place in places if place >= 0] != list(range(len(labels))):
+        cells = product(*labels)
+        return ["".join(cell[place] if place >= 0 else delimiter for place in places) for cell in cells]
+    stubs = [""]
+    for place in places:
+        further = labels[place] if place >= 0 else [delimiter]
+        stubs = [stub + label for stub in stubs for label in further]
+    return stubs
+
+
+def _ends(table: Table, columns: Sequence[FloatArray], delimiter: str, about: str) -> list[str]:
+    """Value, error, ends, status and subject of each cell; cells that agree in all of them are written once."""
+    is_structural = np.zeros(len(table.values), dtype=np.int64)
+    is_structural[list(table.space.structural_indices)] = 1
+    where: IntArray = is_structural
+    texts: list[tuple[list[str], IntArray]] = []
+    for column in columns:
+        distinct, places = np.unique(column, return_inverse=True)
+        texts.append(([_number(value) for value in tidy_list(distinct)], places))
+        # Numbers of combinations stay below the square of the number of cells, and are made dense again each time.
+        _, where = np.unique(where * len(distinct) + places, return_inverse=True)
+    first = np.zeros(int(where.max(initial=-1)) + 1, dtype=np.int64)
+    first[where] = np.arange(len(where))
+    lines = []
+    for cell in first.tolist():
+        numbers = [column[places[cell]] for column, places in texts]
+        said = status(table, bool(is_structural[cell]), numbers[1] or None)
+        lines.append(delimiter.join((*numbers, said, about)))
+    written: list[str] = np.array([*lines, ""], dtype=object)[where].tolist()
+    return written
 
 
 def _joined(names: Sequence[str], delimiter: str) -> str:

@@ -5,8 +5,8 @@ releases have equal digests. `from_json` is the inverse.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,37 +15,81 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
-from dalenius.linear.tabulation import tidy, tidy_list
+from dalenius.linear.tabulation import tidy_list
+from dalenius.publish._numbers import canonical_bytes, floats, integers, one_or_floats, one_or_list
+
+_SCALARS = (str, int, float, bool, type(None))
 
 
 def to_json(release: Release) -> bytes:
     """Canonical bytes of a release."""
-    return json.dumps(
-        to_document(release), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    ).encode()
+    parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
+    parts["blocks"] = _listed(
+        _object(_block(block), {"values": integers(block.values)}) for block in release.blocks
+    )
+    parts["tables"] = _listed(
+        _object(_table(table), {"values": floats(table.values), "variance": one_or_floats(table.variance)})
+        for table in release.tables
+    )
+    return _object({}, parts)
 
 
 def to_document(release: Release) -> dict[str, Any]:
     """The document as plain Python values."""
+    return _heading(release) | {
+        "blocks": [_block(block) | {"values": block.values.tolist()} for block in release.blocks],
+        "tables": [
+            _table(table) | {"values": tidy_list(table.values), "variance": one_or_list(table.variance)}
+            for table in release.tables
+        ],
+    }
+
+
+def as_read(release: Release) -> Release:
+    """What `from_json(to_json(release))` answers, without writing and reading the numbers."""
+    document = json.loads(canonical_bytes(_heading(release)))
+    document["blocks"] = [
+        json.loads(canonical_bytes(_block(block))) | {"values": block.values} for block in release.blocks
+    ]
+    document["tables"] = [
+        json.loads(canonical_bytes(_table(table))) | {"values": table.values, "variance": table.variance}
+        for table in release.tables
+    ]
+    return _read(document)
+
+
+def _heading(release: Release) -> dict[str, Any]:
+    """Everything but the blocks and tables."""
     # A release that was stored without a subject keeps its bytes.
     subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
+    provenance = {part.name: getattr(release.provenance, part.name) for part in fields(release.provenance)}
     return {
         "format": FORMAT,
         "status": str(release.status),
-        "provenance": _plain(asdict(release.provenance)),
+        "provenance": _plain(provenance),
         "law": release.law.to_dict(),
-        "blocks": [_block(block) for block in release.blocks],
-        "tables": [_table(table) for table in release.tables],
         "adjustments": [_plain(dict(a)) for a in release.adjustments],
         **_plain(subject),
     }
 
 
+def _object(outline: Mapping[str, Any], numbers: Mapping[str, bytes]) -> bytes:
+    """An object with sorted keys, of plain values and of values that are written already."""
+    parts = {name: canonical_bytes(value) for name, value in outline.items()} | dict(numbers)
+    return b"{" + b",".join(canonical_bytes(name) + b":" + parts[name] for name in sorted(parts)) + b"}"
+
+
+def _listed(parts: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
 def _plain(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(v) for v in value]
+        return [v if type(v) in _SCALARS else _plain(v) for v in value]
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -58,33 +102,25 @@ def _space(space: CellSpace) -> dict[str, Any]:
 
 
 def _block(block: Block) -> dict[str, Any]:
+    """A block without its values."""
     return {
         "name": block.name,
         "role": block.role,
         "space": _space(block.space),
-        "values": block.values.tolist(),
         "law": block.law.to_dict(),
         "parameters": _plain(dict(block.parameters)),
     }
 
 
-def _numbers(values: FloatArray) -> Any:
-    """A list, or a single number where all cells agree."""
-    if len(values) > 1 and np.all(values == values[0]):
-        return tidy(float(values[0]))
-    return tidy_list(values)
-
-
 def _table(table: Table) -> dict[str, Any]:
+    """A table without its numbers."""
     return {
         "name": table.name,
         "measure": table.measure,
         "is_unbiased": table.is_unbiased,
         "space": _space(table.space),
-        "values": tidy_list(table.values),
-        "variance": _numbers(table.variance),
         # A table without an error of sampling keeps the bytes that it always had.
-        **({} if table.sampled is None else {"variance_with_sampling": _numbers(table.sampled)}),
+        **({} if table.sampled is None else {"variance_with_sampling": one_or_list(table.sampled)}),
     }
 
 
@@ -138,8 +174,9 @@ def _read_block(document: dict[str, Any]) -> Block:
 
 
 def _read_table(document: dict[str, Any]) -> Table:
-    values = np.array(document["values"], dtype=np.float64)
-    sampled = "variance_with_sampling" in document
+    # The sum with zero takes the sign from a negative zero, which the document does not hold.
+    values = np.array(document["values"], dtype=np.float64) + 0.0
+    has_sampling = "variance_with_sampling" in document
     return Table(
         name=document["name"],
         measure=document["measure"],
@@ -147,12 +184,13 @@ def _read_table(document: dict[str, Any]) -> Table:
         space=_read_space(document["space"]),
         values=values,
         variance=_read_numbers(document["variance"], len(values)),
-        sampled=_read_numbers(document["variance_with_sampling"], len(values)) if sampled else None,
+        sampled=_read_numbers(document["variance_with_sampling"], len(values)) if has_sampling else None,
     )
 
 
 def _read_numbers(content: Any, cells: int) -> FloatArray:
     """A number for every cell, missing ones as NaN."""
-    if isinstance(content, list):
-        return np.array([np.nan if v is None else v for v in content], dtype=np.float64)
-    return np.full(cells, np.nan if content is None else content, dtype=np.float64)
+    numbers = np.full(cells, np.nan if content is None else 0.0, dtype=np.float64)
+    if content is not None:
+        numbers += np.array(content, dtype=np.float64)
+    return numbers

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.estimate import level
+from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
@@ -61,7 +62,7 @@ def _figure(release: Release, display: Display, confidence: float) -> str:
     if display.table.space.size < 2 or not np.isfinite(display.values).any():
         return ""
     lower, upper = bounds(release, display.table, confidence)
-    bars, drawn = bar_chart(display, lower.tolist(), upper.tolist())
+    bars, drawn = bar_chart(display, lower, upper)
     note = "Bars are released values" + (
         f"; whiskers are {level(confidence)} margins of error from the privacy noise."
         if has_error(display.table)
@@ -77,11 +78,11 @@ def _figure(release: Release, display: Display, confidence: float) -> str:
     return f"<figure>{bars}<figcaption>{note}</figcaption></figure>"
 
 
-def bar_chart(display: Display, lower: list[float], upper: list[float]) -> tuple[str, int]:
+def bar_chart(display: Display, lower: FloatArray, upper: FloatArray) -> tuple[str, int]:
     """Bars with whiskers for the largest cells, as SVG, and how many there are."""
-    values = display.values.tolist()
-    known = [i for i, value in enumerate(values) if isfinite(value)]
-    order = sorted(sorted(known, key=lambda i: -values[i])[:_MOST_BARS])
+    values = display.values
+    known = np.flatnonzero(np.isfinite(values))
+    order = sorted(known[np.argsort(-values[known], kind="stable")[:_MOST_BARS]].tolist())
     tops = [upper[i] if isfinite(upper[i]) else values[i] for i in order]
     top = max([*tops, 1e-9])
     left, width, row = 260, 520, 20

@@ -1,11 +1,11 @@
-"""O'Keefe & Charest (2018), Bootstrap differential privacy: Tables 1 to 4 and Figures 1 to 3 (rice farms).
+"""O'Keefe & Charest (2018), Bootstrap differential privacy: Tables 1 to 4, Figures 1 to 3 (rice farms), 5.1, Theorem 4.
 
 `ours` follows the paper, whose sensitivities hold when everybody knows who is in which cell; `corrected` is what
 holds when cell membership is private. The farms are Indonesian, the totals are net output, the variety "Both" is
 `mixed`. The figures print no numbers: quartiles of 1,000 replicates of our own mechanisms are given for the record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.audit.black_box import bootstrap_sensitivity
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours, Relation, Scope
@@ -238,7 +239,56 @@ def _draw(name: str) -> Callable[[Path, bool], Path]:
     return draw
 
 
+def counts(full: bool = False) -> list[Row]:
+    """Bootstrap sensitivities of 5.1, each by enumeration of every data set made of the rows at hand.
+
+    The examples of one count are right. A replaced row leaves one cell of a table and enters another: 2, not 1, unless
+    everybody knows who is in which cell.
+    """
+
+    def odd(data: Sequence[int]) -> int:
+        return sum(value % 2 for value in data)
+
+    def table(data: Sequence[int]) -> tuple[int, int]:
+        return odd(data), len(data) - odd(data)
+
+    examples = {
+        "odd numbers of {1, 2, 3}": ((1, 2, 3), "1"),
+        "of {2, 4, 6}": ((2, 4, 6), "0"),
+        "of {1, 3, 5}": ((1, 3, 5), "0"),
+    }
+    rows = [
+        row(f"count: {name}", printed, int(bootstrap_sensitivity(odd, data).found))
+        for name, (data, printed) in examples.items()
+    ]
+    change = int(bootstrap_sensitivity(table, (1, 2, 3)).found)
+    return [*rows, row("table of odd and even", "1", 1, corrected=change, verdict="corrected")]
+
+
+def accuracy(full: bool = False) -> list[Row]:
+    """Theorem 4: the probability that every cell is within ln(k / gamma) scales; printed "at least gamma", it is (1 - gamma / k)^k."""
+    rows = []
+    for cells in (1, 4, 9):
+        for gamma in ("0.05", "0.5"):
+            share = 1 - float(gamma) / cells
+            # One Laplace variable is within t scales with probability 1 - exp(-t).
+            inside = 1 - np.exp(-np.log(cells / float(gamma)))
+            assert abs(inside - share) < 1e-12
+            rows.append(
+                row(
+                    f"at least, k = {cells}, gamma = {gamma}",
+                    gamma,
+                    float(gamma),
+                    corrected=float(share**cells),
+                    verdict="corrected",
+                )
+            )
+    return rows
+
+
 ITEMS = {
+    "bdp.counts": counts,
+    "bdp.accuracy": accuracy,
     "bdp.table1": table1,
     "bdp.table2": table2,
     "bdp.table3": table3,

@@ -1,7 +1,8 @@
 """Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Individual differential privacy: Tables 1, 2, Figures 1, 2.
 
 `ours` is the paper's formula; `corrected` uses tight constants where its own are loose (Table 1, Figure 1). Further items
-check two claims: which noise is admissible (`idp.admissible`), and what the clamp gives away (`idp.clamp`).
+check claims: which noise is admissible (`idp.admissible`), what the clamp gives away (`idp.clamp`, `idp.clamp_delta`), and the
+sensitivities of a maximum (`idp.maximum`).
 """
 
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from dalenius.audit.attacks.clamp import expected_queries
+from dalenius.audit.definitions import hockey_stick
+from dalenius.audit.sensitivity import local, multisets, smooth
+from dalenius.core.neighbours import Relation
 from dalenius.exact.smooth_noise import Cauchy, Polynomial
 from dalenius.reproduce.items import Row, row
 
@@ -137,6 +141,65 @@ def clamp(full: bool = False) -> list[Row]:
     ]
 
 
+def maximum(full: bool = False) -> list[Row]:
+    """The sensitivities of 6.2 beside enumeration: every data set of four values in 0, …, 4, one value replaced."""
+    universe, size, top, base = range(5), 4, 4, Fraction(1, 2)
+    data_sets = list(multisets(universe, size))
+
+    def largest(data: tuple[int, ...]) -> int:
+        return data[-1]
+
+    def second(data: tuple[int, ...]) -> int:
+        return data[-2]
+
+    def of_largest(x: tuple[int, ...]) -> int:
+        return max(top - x[-1], x[-1] - x[-2])
+
+    def of_second(x: tuple[int, ...]) -> int:
+        return max(x[-1] - x[-2], x[-2] - x[-3])
+
+    def smooth_of_largest(x: tuple[int, ...]) -> Fraction:
+        """The paper's maximum over k, values below the smallest read as the smallest possible one."""
+        low = (min(universe),) * (size + 1) + x
+        return max(base**k * max(top - low[-1 - k], x[-1] - low[-2 - k]) for k in range(size + 1))
+
+    known: dict[tuple[int, ...], Fraction] = {}
+    checks: dict[str, Callable[[tuple[int, ...]], bool]] = {
+        "local, maximum": lambda x: local(largest, x, universe, Relation.REPLACE) == of_largest(x),
+        "local, second maximum": lambda x: local(second, x, universe, Relation.REPLACE) == of_second(x),
+        "smooth, maximum": lambda x: (
+            smooth(largest, x, universe, base, Relation.REPLACE, size, known) == smooth_of_largest(x)
+        ),
+    }
+    rows = [row("data sets", None, len(data_sets))]
+    for name, holds in checks.items():
+        share = sum(holds(x) for x in data_sets) / len(data_sets)
+        rows.append(row(f"{name}: share of data sets with the printed value", "1", share))
+    return rows
+
+
+def clamp_delta(full: bool = False) -> list[Row]:
+    """What the clamp to f(D) - 1, …, f(D) + 1 is against an intruder who knows the algorithm: its delta at the stated epsilon.
+
+    The lowest output of one data set is impossible on its neighbour, so that delta is at least a / (1 + a) with
+    a = exp(-epsilon), at every epsilon; the paper's reading is that individuals are protected as under differential privacy (delta 0).
+    """
+    rows = []
+    for name, epsilon in _EPSILONS.items():
+        here = {k: log(p) for k, p in error_law(epsilon, is_clamped=True).items()}
+        there = {k + 1: p for k, p in here.items()}
+        rows.append(
+            row(
+                f"delta, epsilon = {name}",
+                "0",
+                0.0,
+                corrected=hockey_stick(here, there, epsilon),
+                verdict="corrected",
+            )
+        )
+    return rows
+
+
 def _draw(name: str) -> Callable[[Path, bool], Path]:
     def draw(directory: Path, full: bool) -> Path:
         from matplotlib import use
@@ -173,5 +236,7 @@ ITEMS = {
     "idp.figure2": figure2,
     "idp.admissible": admissible,
     "idp.clamp": clamp,
+    "idp.clamp_delta": clamp_delta,
+    "idp.maximum": maximum,
 }
 PLOTS = {name: _draw(name) for name in ("idp.figure1", "idp.figure2")}

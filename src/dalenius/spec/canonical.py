@@ -126,9 +126,9 @@ def _axis(axis: Axis) -> Axis:
     """Labels in the declared order of the first category that each holds; cuts already rise."""
     if axis.cuts:
         return axis
-    first: dict[int, int] = {}
-    for position, label in enumerate(axis.codes):
-        first.setdefault(label, position)
+    if _is_declared_order(axis):
+        return axis
+    first = {label: code for code, label in reversed(list(enumerate(axis.codes)))}
     rank = sorted(range(len(axis)), key=lambda label: first[label])
     place = {old: new for new, old in enumerate(rank)}
     return Axis(
@@ -139,13 +139,16 @@ def _axis(axis: Axis) -> Axis:
     )
 
 
+def _is_declared_order(axis: Axis) -> bool:
+    """Whether each category is a label of its own, in declared order."""
+    return axis.codes == tuple(range(len(axis)))
+
+
 def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
+    if axes == asked.axes or not asked.structural_zeros:
+        return CellSpace(axes, asked.structural_zeros, asked.is_virtual)
     source = {axis.variable: number for number, axis in enumerate(asked.axes)}
-    places = [{label: place for place, label in enumerate(axis.labels)} for axis in axes]
-    maps = [
-        [own[label] for label in asked.axes[source[axis.variable]].labels]
-        for own, axis in zip(places, axes, strict=True)
-    ]
+    maps = [_places(asked.axes[source[axis.variable]].labels, axis.labels) for axis in axes]
     zeros = {
         tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes))
         for cell in asked.structural_zeros
@@ -153,11 +156,20 @@ def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
     return CellSpace(axes, frozenset(zeros), asked.is_virtual)
 
 
+def _places(labels: tuple[str, ...], among: tuple[str, ...]) -> list[int]:
+    """Where each label stands among others; of equal ones the first."""
+    places = {label: place for place, label in reversed(list(enumerate(among)))}
+    return [places[label] for label in labels]
+
+
 def describe_axis(axis: Axis, domain: Domain) -> dict[str, Any]:
     """What the cells of an axis hold; the level's name is only a spelling of the groups."""
     if axis.cuts:
         return {"variable": axis.variable, "cuts": list(axis.cuts)}
     texts = domain.variable(axis.variable).categories.labels
+    if _is_declared_order(axis):
+        cells = [[label, text] for label, text in zip(axis.labels, texts, strict=True)]
+        return {"variable": axis.variable, "cells": cells}
     members: list[list[str]] = [[] for _ in axis.labels]
     for code, label in enumerate(axis.codes):
         if label >= 0:
@@ -218,5 +230,6 @@ def rearrange(values: NDArray[Any], given: CellSpace, wanted: CellSpace) -> NDAr
     table = table.transpose([sources[axis.variable] for axis in wanted.axes])
     for number, axis in enumerate(wanted.axes):
         labels = given.axes[sources[axis.variable]].labels
-        table = table.take([labels.index(label) for label in axis.labels], axis=number)
+        if labels != axis.labels:
+            table = table.take(_places(axis.labels, labels), axis=number)
     return table.reshape(-1)

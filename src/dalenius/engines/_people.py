@@ -1,0 +1,72 @@
+"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and the texts behind them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.engines._arrow import as_numpy, nulls
+from dalenius.spec.coding import canonical_text
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """A number for each row's person, which rows have one (None for all), and the texts of some of the numbers."""
+
+    numbers: NDArray[Any]
+    present: NDArray[np.bool_] | None
+    texts: Callable[[NDArray[Any]], Any]
+
+
+def people_of(chunks: Sequence[Any]) -> People:
+    """From the Arrow arrays of a unit's column: whole numbers stand for themselves, anything else is numbered."""
+    import pyarrow as pa
+
+    if not chunks:
+        return People(np.empty(0, dtype=np.int64), None, _digits)
+    column = pa.chunked_array(chunks)
+    if pa.types.is_signed_integer(column.type):
+        present = _present(column)
+        parts = [as_numpy(chunk.fill_null(0) if chunk.null_count else chunk) for chunk in column.chunks]
+        return People(np.concatenate(parts), present, _digits)
+    encoded = column.dictionary_encode()
+    present = _present(encoded)
+    distinct = encoded.chunk(encoded.num_chunks - 1).dictionary
+    parts = [as_numpy(chunk.indices.fill_null(0)) for chunk in encoded.chunks]
+    numbers = np.concatenate(parts)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return People(numbers, present, lambda wanted: distinct.take(pa.array(wanted)))
+    return _by_text(numbers, present, distinct.to_pylist())
+
+
+def _by_text(numbers: NDArray[Any], present: NDArray[np.bool_] | None, distinct: list[object]) -> People:
+    """Values of which several may print alike (0.0 and -0.0) or stand for nobody (NaN)."""
+    import pyarrow as pa
+
+    places: dict[str, int] = {}
+    texts = [canonical_text(value) for value in distinct]
+    renumbered = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
+    numbers = np.asarray([*renumbered, -1], dtype=np.int64)[numbers]
+    is_somebody = numbers >= 0
+    names = pa.array(list(places), pa.string())
+    return People(
+        numbers,
+        is_somebody if present is None else present & is_somebody,
+        lambda wanted: names.take(pa.array(wanted)),
+    )
+
+
+def _present(column: Any) -> NDArray[np.bool_] | None:
+    if not column.null_count:
+        return None
+    return np.concatenate([~nulls(chunk) for chunk in column.chunks])
+
+
+def _digits(wanted: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(wanted).cast(pa.string())
