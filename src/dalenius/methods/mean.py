@@ -21,6 +21,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
@@ -49,7 +50,7 @@ class MeanMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
     Parameters: ClassVar[type[Part]] = MeanParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -76,7 +77,9 @@ class MeanMethod:
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """A count and a centred total for each cell."""
+        """A count and a centred total for each cell; at the data one total over a public number of rows."""
+        if question.scope is Scope.AT_THE_DATA:
+            return plan_mean_at_the_data(question)
         bounds = question.bounds
         centre = (bounds.low + bounds.high) // 2
         half = share(question.budget, Fraction(1, 2))
