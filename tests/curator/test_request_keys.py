@@ -41,6 +41,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
     "rho": {"rho": 3},
     "mechanism": {"mechanism": "staircase"},
     "strategy": {"strategy": "split"},
+    "group": {"group": 2},
     "noise": {
         "definition": "approximate",
         "epsilon": 3,

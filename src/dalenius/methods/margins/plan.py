@@ -47,6 +47,7 @@ def plan_margins(question: Question) -> TablePlan:
         question.where,
         question.budget,
         question.definition,
+        question.neighbours,
         weights=question.weights or None,
         objective="weighted" if question.objective == "sum" else question.objective,
         strategy=question.strategy,
