@@ -144,7 +144,7 @@ def _log_beyond(y: Fraction, near: Fraction, work: int, scale: int) -> tuple[int
     of r gives an end.
     """
     low, high = exp_enclosure(near, work)
-    ends = []
+    ends: list[tuple[Fraction, Fraction]] = []
     for exponential in (high, max(low, 1)):
         # Rounded away from the other end, to keep the numbers short.
         r = Fraction((y.numerator << 2 * work) // (y.denominator * exponential) + len(ends), 1 << work) - 1
