@@ -110,13 +110,17 @@ def _proportional(
 
 
 def null_means(
-    seen: Observed | JointObserved, fitted: FloatArray, null: Model, replicates: int, rng: np.random.Generator
+    table: Observed | JointObserved,
+    fitted: FloatArray,
+    null: Model,
+    replicates: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Null means to simulate from, one for each replicate: as uncertain about the truth as the fitted ones."""
-    first = shrunken(fitted[None], seen.variance(fitted), null)[0]
-    values = seen.simulate(first, -(-replicates // REPLICATES_A_NULL), rng)
-    _, refitted = statistics(seen, values, null, None, first)
-    means = shrunken(refitted, seen.variance(first), null)
+    first = shrunken(fitted[None], table.variance(fitted), null)[0]
+    values = table.simulate(first, -(-replicates // REPLICATES_A_NULL), rng)
+    _, refitted = statistics(table, values, null, None, first)
+    means = shrunken(refitted, table.variance(first), null)
     return np.repeat(means, REPLICATES_A_NULL, axis=0)[:replicates]
 
 

@@ -166,7 +166,9 @@ def statistics(
     per = max(_most_cells(seen) // max(seen.possible.size, 1), 1)
     if len(values) > per:
         parts = [
-            statistics(seen, values[i : i + per], null, alternative, _part(start, seen, i, i + per))
+            statistics(
+                seen, values[i : i + per], null, alternative, _part(start, len(seen.shape), i, i + per)
+            )
             for i in range(0, len(values), per)
         ]
         return np.concatenate([t for t, _ in parts]), np.concatenate([m for _, m in parts])
@@ -181,9 +183,9 @@ def statistics(
     return 2 * (high - low.log_likelihood), low.mean
 
 
-def _part(start: FloatArray | None, seen: Observed, first: int, end: int) -> FloatArray | None:
+def _part(start: FloatArray | None, axes: int, first: int, end: int) -> FloatArray | None:
     """The same rows of a start that has one table for each."""
-    return start if start is None or start.ndim == len(seen.shape) else start[first:end]
+    return start if start is None or start.ndim == axes else start[first:end]
 
 
 def _most_cells(seen: Observed) -> int:
