@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo serve test lint types docs bench verify soak lock clean
+.PHONY: demo serve test lint types docs bench verify soak coverage minimum lock clean
 
 $(STAMP): pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -41,6 +41,17 @@ verify: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/python -m soak
+
+# Which lines the tests reach; one line of percent, and build/coverage for a look.
+coverage: $(STAMP)
+	$(BIN)/pytest -n 2 --dist loadfile --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
+
+# The oldest versions that pyproject.toml allows, in an environment of their own.
+MINIMUM := build/minimum
+minimum: $(STAMP)
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(MINIMUM)
+	VIRTUAL_ENV=$(MINIMUM) $(BIN)/uv pip install --quiet --resolution lowest-direct -e '.[server,formats,plot]' pytest==8.4.1 hypothesis==6.135.0 mpmath==1.3.0 pexpect==4.9.0
+	$(MINIMUM)/bin/python -m pytest -q -p no:cacheprovider tests/core tests/spec/test_table.py tests/spec/test_codebook.py tests/engines/test_duckdb.py tests/engines/test_memory.py tests/publish tests/cli/test_verbs.py tests/cli/test_comfort.py tests/examples
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --no-header --universal --quiet -o requirements.lock

@@ -68,13 +68,15 @@ model = inference.loglinear(release, "region + smokes")
 both = inference.combine([release, again])
 draws = inference.posterior(release, seed=1)
 
-# %% What is left, and where it went. A polars frame of the same rows is the same data set.
+# %% What is left, and where it went. A polars frame is opened in the same way; a new version brings no new budget.
 left = curator.left
 ledger: Ledger = curator.ledger
 print(left, ledger.left)
 statement = ledger.statement("adults-2024")
-same = Curator.open(pl.from_pandas(persons), declaration, ledger=ledger)
-print(same.release(dalenius.table(rows="smokes", rho=0.1)).to_polars())
+corrected = declaration | {"dataset": {"name": "survey", "population": "adults-2024", "version": "2"}}
+second = Curator.open(pl.from_pandas(persons), corrected, ledger=ledger)
+second.register(by="me")
+print(second.release(dalenius.table(rows="smokes", rho=0.1)).to_polars())
 
 # %% A budget that does not suffice is an error with a name, before anything is spent.
 try:

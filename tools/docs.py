@@ -1,5 +1,6 @@
-"""`make docs`: every page under docs/ as HTML in build/docs, with a table of contents; a dead link fails the build."""
+"""`make docs`: every page under docs/, and one of the public names, as HTML in build/docs, with contents and search; a dead link fails the build."""
 
+import json
 import re
 import shutil
 import sys
@@ -8,9 +9,13 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+sys.path.insert(0, str(Path(__file__).parent))
+import library_page
+
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs"
 OUT = ROOT / "build" / "docs"
+LIBRARY = PAGES / "reference" / "library.md"
 SECTIONS = ("tutorials", "how-to", "explanation", "reference", "decisions")
 STYLE = """
 body{font:16px/1.6 system-ui,sans-serif;color:#1b2733;margin:0;display:grid;grid-template-columns:18rem 1fr}
@@ -18,6 +23,7 @@ nav{background:#f3f6f9;padding:1.5rem;font-size:.92rem;min-height:100vh}nav h2{f
 nav ul{list-style:none;padding:0;margin:0 0 1rem}main{max-width:48rem;padding:2rem 3rem}a{color:#1f5f8b}
 pre{background:#f3f6f9;padding:1rem;overflow:auto;border-radius:6px}code{font-size:.92em}
 table{border-collapse:collapse}th,td{border-bottom:1px solid #d9e0e7;padding:.3rem .7rem;text-align:left;vertical-align:top}img{max-width:100%}
+#search{width:100%;box-sizing:border-box;padding:.4rem;margin:.8rem 0}#results{font-size:.9rem}#results small{color:#5b6b7b}
 """
 
 
@@ -37,33 +43,55 @@ def contents(pages: dict[Path, str], here: Path) -> str:
             for p in inside
         )
         blocks.append(f"<h2>{section}</h2><ul>{links}</ul>")
-    return f'<a href="{depth}index.html"><strong>Dalenius</strong></a>{"".join(blocks)}'
+    search = '<input id="search" type="search" placeholder="Search" aria-label="Search all pages"><ul id="results"></ul>'
+    script = f'<script>const ROOT="{depth}"</script><script src="{depth}pages.js"></script><script src="{depth}search.js" defer></script>'
+    return f'<a href="{depth}index.html"><strong>Dalenius</strong></a>{search}{"".join(blocks)}{script}'
+
+
+def index_of(pages: dict[Path, str]) -> str:
+    """Title, address and words of every page, as the script that search reads."""
+    entries = [
+        {
+            "title": title_of(text, path),
+            "address": path.relative_to(PAGES).with_suffix(".html").as_posix(),
+            "text": " ".join(re.sub(r"[`#|*\[\]]|```\w*|\(\S+\.\w+\)", " ", text).split()),
+        }
+        for path, text in pages.items()
+    ]
+    # "</script>" in a page must not end the script.
+    return f"const PAGES={json.dumps(entries, ensure_ascii=False)};".replace("</", "<\\/")
 
 
 def dead_links(path: Path, text: str) -> list[str]:
-    """Relative links of a page that lead nowhere."""
+    """Relative links of a page that lead nowhere; the page of the public names is made by the build."""
     dead = []
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-        if "://" not in target and not target.startswith("mailto:") and not (path.parent / target).exists():
+        if (
+            "://" not in target
+            and not target.startswith("mailto:")
+            and not ((path.parent / target).exists() or (path.parent / target).resolve() == LIBRARY)
+        ):
             dead.append(f"{path.relative_to(ROOT)}: {target}")
     return dead
 
 
-def main() -> int:
+def main(out: Path = OUT) -> int:
     """Build all pages; the exit code counts dead links."""
     parser = MarkdownIt("commonmark").enable("table")
-    pages = {p: p.read_text() for p in sorted(PAGES.rglob("*.md"))}
-    shutil.rmtree(OUT, ignore_errors=True)
+    pages = {p: p.read_text() for p in sorted(PAGES.rglob("*.md"))} | {LIBRARY: library_page.made()}
+    shutil.rmtree(out, ignore_errors=True)
     for folder in ("images", "reference/schemas"):
         if (PAGES / folder).is_dir():
-            shutil.copytree(PAGES / folder, OUT / folder)
+            shutil.copytree(PAGES / folder, out / folder)
+    shutil.copy(Path(__file__).with_name("search.js"), out / "search.js")
+    (out / "pages.js").write_text(index_of(pages), encoding="utf-8")
     everything = pages | {PAGES / "index.md": (ROOT / "README.md").read_text().replace("](docs/", "](")}
     dead: list[str] = []
     for path, text in everything.items():
         if path.name != "index.md" or path in pages:
             dead += dead_links(path, text)
         body = re.sub(r'href="([^":#]+)\.md', r'href="\1.html', parser.render(text))
-        target = OUT / path.relative_to(PAGES).with_suffix(".html")
+        target = out / path.relative_to(PAGES).with_suffix(".html")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title_of(text, path))}</title>'
@@ -71,7 +99,7 @@ def main() -> int:
         )
     for line in dead:
         print("dead link:", line)
-    print(f"{len(everything)} pages in {OUT.relative_to(ROOT)}")
+    print(f"{len(everything)} pages in {out}")
     return len(dead)
 
 

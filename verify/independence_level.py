@@ -1,8 +1,8 @@
 """The level of the default independence test on settings that nobody looked at: ten tables drawn from a seed.
 
-Claim, written before the run: at nominal 5 % the test rejects at most 5.5 %. Each setting has 4,000 tables; it is refuted by more
-rejections than a level of 5.5 % exceeds with probability .0005. Each table is tested by
-199 simulated measurements, of all tables at once.
+Claim, written before the run: at nominal 5 % the test rejects at most 5.5 % of 4,000 null tables in each of ten settings, and at
+most 5.1 % of all of them. A test whose level is 5 % has a standard error of .34 points in one setting and .11 over all. Each
+table is tested as `inference/calibration.py` does it, of all tables at once: 33 refitted null means, 99 simulated measurements.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from dalenius.inference import formula
-from dalenius.inference.calibration import shrunken
+from dalenius.inference.calibration import REPLICATES_A_NULL, shrunken
 from dalenius.inference.fitting import statistics
 from dalenius.inference.simulation import generator
 from verify._inference import Setting, gaussian, laplace
 
-SEED = 1116
-SETTINGS, TABLES, REPLICATES = 10, 4000, 199
-NOMINAL, LEVEL, ERROR = 0.05, 0.055, 0.0005
+SEED = 20_261_116
+SETTINGS, TABLES, REPLICATES = 10, 4000, 99
+NOMINAL, LEVEL, POOLED = 0.05, 0.055, 0.051
 
 
 @dataclass(frozen=True)
@@ -52,25 +52,26 @@ def rejected(unseen: Unseen, tables: int, seed: int) -> int:
     from_means = shrunken(means, seen.variance(means[0]), null)
     beyond = np.zeros(tables, dtype=np.int64)
     rng = generator(seed + 1)
-    for _ in range(REPLICATES):
-        again = seen.channel.send(rng.poisson(from_means), rng)
-        simulated = statistics(seen, again, null, None, None)[0]
-        beyond += simulated >= observed - 1e-6 * (1 + np.abs(observed))
+    for _ in range(REPLICATES // REPLICATES_A_NULL):
+        refitted = statistics(seen, seen.measure(from_means, rng), null, None, from_means)[1]
+        nulls = shrunken(refitted, seen.variance(from_means[0]), null)
+        for _ in range(REPLICATES_A_NULL):
+            simulated = statistics(seen, seen.measure(nulls, rng), null, None, nulls)[0]
+            beyond += simulated >= observed - 1e-6 * (1 + np.abs(observed))
     return int(np.sum((1 + beyond) / (1 + REPLICATES) <= NOMINAL))
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Rejections of each setting against the number written beforehand; `quick` takes 100 tables."""
-    from scipy.stats import binom
-
+    """Levels against the bounds written beforehand; `quick` looks at 100 tables of two settings and judges nothing."""
     tables = 100 if quick else TABLES
-    most = int(binom.isf(ERROR, tables, LEVEL))
     settings = [drawn(number) for number in range(2 if quick else SETTINGS)]
     counts = {u.setting.name: rejected(u, tables, 10 * i) for i, u in enumerate(settings)}
+    levels = {name: count / tables for name, count in counts.items()}
+    pooled = sum(levels.values()) / len(levels)
     return {
-        "ok": max(counts.values()) <= most,
+        "ok": quick or (max(levels.values()) <= LEVEL and pooled <= POOLED),
         "tables": tables,
-        "most_rejections": most,
-        "rejections": counts,
-        "levels": {name: count / tables for name, count in counts.items()},
+        "largest_level": max(levels.values()),
+        "pooled_level": pooled,
+        "levels": levels,
     }

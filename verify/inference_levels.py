@@ -1,7 +1,7 @@
 """Level and power of the default independence test, by the warp-speed method and by the full test.
 
-Warp speed (Giacomini, Politis & White 2013): each simulated table gives one statistic and one bootstrap statistic from its own
-null fit; the 95 % point of the pooled bootstrap statistics is the critical value. The full test (999 replicates) is then run
+Warp speed (Giacomini, Politis & White 2013): each simulated table gives one statistic and one bootstrap statistic from a null
+mean that is refitted to its own null fit; the 95 % point of the pooled bootstrap statistics is the critical value. The full test (999 replicates) is then run
 on 200 tables of each setting. Claim: at nominal 5 % the level is at most 6 %, and at least 4 % where the variance of the noise
 is below the mean cell.
 """
@@ -16,7 +16,6 @@ from dalenius.inference import formula
 from dalenius.inference.calibration import shrunken
 from dalenius.inference.fitting import statistics
 from dalenius.inference.independence import independence
-from dalenius.inference.joint import JointObserved
 from dalenius.inference.observe import Seen
 from dalenius.inference.simulation import generator
 from verify._inference import SETTINGS, Setting, laplace
@@ -29,13 +28,11 @@ def warp_speed(seen: Seen, values: np.ndarray, seed: int) -> tuple[np.ndarray, n
     """Statistics of tables, and one bootstrap statistic from each table's own null fit."""
     null = formula.independent(seen.names)
     observed, means = statistics(seen, values, null, None, None)
-    simulated_from = shrunken(means, seen.variance(means[0]), null)
-    rng = generator(seed)
-    if isinstance(seen, JointObserved):
-        again = rng.poisson(simulated_from) + seen.noise(len(means), rng).reshape(means.shape)
-    else:
-        again = seen.channel.send(rng.poisson(simulated_from), rng)
-    return observed, statistics(seen, again, null, None, None)[0]
+    rng, noise = generator(seed), seen.variance(means[0])
+    first = shrunken(means, noise, null)
+    refitted = statistics(seen, seen.measure(first, rng), null, None, first)[1]
+    simulated_from = shrunken(refitted, noise, null)
+    return observed, statistics(seen, seen.measure(simulated_from, rng), null, None, simulated_from)[0]
 
 
 def level(setting: Setting, tables: int, full: int, replicates: int, seed: int) -> dict[str, object]:

@@ -41,6 +41,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
     "rho": {"rho": 3},
     "mechanism": {"mechanism": "staircase"},
     "strategy": {"strategy": "split"},
+    "group": {"group": 2},
     "noise": {
         "definition": "approximate",
         "epsilon": 3,
@@ -52,7 +53,8 @@ PRIVACY: dict[str, dict[str, Any]] = {
 OWN: dict[str, Any] = {
     "q": "1/5", "method": "lomax", "beta": "1/20", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
-    "which": "smallest", "error": "noise", "other": "weight", "among": ["single"], "at_least": 5, "at_most": 30, "per": 50,
+    "which": "smallest", "refine": "half", "refine_from": 7, "refine_share": "1/3",
+    "error": "noise", "other": "weight", "among": ["single"], "at_least": 5, "at_most": 30, "per": 50,
     "parts": 3,
 }  # fmt: skip
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from dalenius.core.budget import Cost
 from dalenius.errors import LedgerMismatch, ParameterError
 from dalenius.ledger import Ledger
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.books import Books
+from dalenius.ledger.charge import Units
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.sqlite_store import SqliteStore
@@ -357,6 +359,20 @@ def test_a_forged_chain_must_still_add_up(scene):
     low = replace(quota, body=quota.body | {"units": {"rho": 1, "delta": 0}})
     forged = [low if line is quota else line for line in lines] + [quota]
     assert "more than the limit of analyst ann" in report_on(ledger, intruder, forged)[0]
+
+
+@pytest.mark.parametrize("amount", ["rho", "delta"])
+def test_a_charge_beyond_either_limit_of_the_account_is_named(scene, amount):
+    ledger, _ = scene
+
+    def dear(body):
+        body["cost"][amount] = "1/100"
+        body["units"] = Units.of(Cost.from_dict(body["cost"])).to_dict()
+
+    state, findings = State(), _Findings()
+    for line in bodies(ledger.entries(), "charge", dear):
+        _replay(state, line, findings)
+    assert "spends more than the limit of total" in findings[0]
 
 
 def test_nothing_is_charged_or_completed_twice(scene):

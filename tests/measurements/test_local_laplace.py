@@ -116,6 +116,19 @@ def test_run_without_a_visible_scale(is_discrete):
     assert len(spread) > 5
 
 
+@pytest.mark.parametrize("is_discrete", [True, False])
+@pytest.mark.parametrize(("values", "size"), [((0, 0, 50, 100, 100), 50), ((7,) * 9, 3)])
+def test_noise_is_as_wide_as_the_local_sensitivity_and_never_below_the_floor(values, size, is_discrete):
+    """The mean of |noise| is close to size / epsilon; 2,000 draws at a fixed seed have a standard error of 2 %."""
+    rng = RecordedRandomness("width")
+    measurement = step(median(high=10**6), epsilon=F(1, 4), floor=3, is_discrete=is_discrete)
+    sealed = (Sealed(np.array(values)),)
+    noise = [
+        int(measurement.run(sealed, measurement.draw(rng), rng).values[0]) - values[2] for _ in range(2000)
+    ]
+    assert np.mean(np.abs(noise)) == pytest.approx(4 * size, rel=0.1)
+
+
 def test_refusals_come_before_data():
     with pytest.raises(Unsupported):
         step().profile(Neighbours(relation=Relation.REPLACE))

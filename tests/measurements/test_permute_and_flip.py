@@ -18,8 +18,10 @@ from dalenius.measurements.permute_and_flip import PermuteAndFlip
 SPACE = CellSpace((Axis(variable="v", labels=("a", "b", "c"), codes=(0, 1, 2)),))
 
 
-def measurement(relation: Relation, epsilon: Fraction = Fraction(1)) -> PermuteAndFlip:
-    return PermuteAndFlip("mode", TableQuery(space=SPACE), epsilon, Neighbours(relation=relation))
+def measurement(relation: Relation, epsilon: Fraction = Fraction(1), rows: int = 1) -> PermuteAndFlip:
+    unit = "row" if rows == 1 else "person"
+    neighbours = Neighbours(relation=relation, unit=unit, max_rows=rows)
+    return PermuteAndFlip("mode", TableQuery(space=SPACE), epsilon, neighbours)
 
 
 def neighbours_of(counts: tuple[int, ...], relation: Relation) -> list[tuple[int, ...]]:
@@ -44,6 +46,19 @@ def test_loss_is_at_most_epsilon_and_reaches_it(relation: Relation) -> None:
             worst = max(worst, *(abs(log(p / q)) for p, q in zip(here, there, strict=True)))
     assert worst <= 1 + 1e-12
     assert worst >= 0.95  # a factor of two in the rate, either way, would be seen
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_loss_is_at_most_epsilon_for_a_person_of_two_rows_and_reaches_it(relation: Relation) -> None:
+    select = measurement(relation, rows=2)
+    worst = 0.0
+    for counts in product(range(4), repeat=3):
+        here = select.probabilities(counts)
+        for first in neighbours_of(counts, relation):
+            for other in (first, *neighbours_of(first, relation)):
+                there = select.probabilities(other)
+                worst = max(worst, *(abs(log(p / q)) for p, q in zip(here, there, strict=True)))
+    assert 0.9 <= worst <= 1 + 1e-12
 
 
 def test_the_add_remove_rate_is_not_private_under_replace() -> None:

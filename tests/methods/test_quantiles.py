@@ -41,3 +41,12 @@ def test_a_median_by_cell(ask: Ask) -> None:
 def test_what_means_nothing_is_refused(ask: Ask, wrong: dict[str, Any]) -> None:
     with pytest.raises(DaleniusError):
         ask(**({"measure": "quantiles", "of": "income"} | wrong))
+
+
+def test_quantiles_without_ends_have_the_error_of_noise_alone(ask: Ask) -> None:
+    table, distance = ask(measure="quantiles", of="income", error="noise", amount=60)
+    assert np.abs(table.values - [25, 50, 75]).max() <= 2
+    assert table.sampled is None and distance.sampled is None
+    assert np.isfinite(table.variance).all()
+    with pytest.raises(DaleniusError, match="ends"):
+        ask(measure="quantiles", of="income", q=["1/2"], error="noise")

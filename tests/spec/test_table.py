@@ -1,9 +1,12 @@
 """`dalenius.table` says what a request document says."""
 
+import inspect
+
 import pytest
 
 from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.spec.load import load_request
+from dalenius.spec.request import PrivacyPart, RequestDocument, TablePart
 from dalenius.spec.table import table
 
 WRITTEN = """
@@ -48,6 +51,14 @@ def test_a_call_is_the_document() -> None:
 )
 def test_the_promise_follows_from_the_amounts(amounts: dict[str, object], definition: str) -> None:
     assert table(rows="sex", **amounts).privacy.definition == definition
+
+
+def test_every_key_of_a_request_document_can_be_given() -> None:
+    keys = {*TablePart.model_fields, *PrivacyPart.model_fields, *RequestDocument.model_fields} - {
+        "table",
+        "privacy",
+    }
+    assert keys <= set(inspect.signature(table).parameters)
 
 
 def test_several_axes_are_a_list_and_one_is_its_name() -> None:

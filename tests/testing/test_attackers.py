@@ -1,14 +1,18 @@
 """Short runs of the attackers that are kept, and the faults that each of them must find; `verify/attackers.py` runs them long."""
 
+import random
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from dalenius.engines import _relation
+from dalenius.errors import DaleniusError, InternalError
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable
-from dalenius.testing.attackers import at_the_data, hostile_lines, neighbour_fuzzer
+from dalenius.testing.asking import plan_of
+from dalenius.testing.attackers import at_the_data, grammar, hostile_lines, neighbour_fuzzer
 from dalenius.testing.attackers.planted import FAULTS, Fault
 
 
@@ -31,7 +35,7 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
     with fault.planted():
         found = neighbour_fuzzer.fuzz(
             7,
-            80,
+            300,
             12,
             method=fault.method,
             definition=fault.definition,
@@ -39,6 +43,23 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
             is_ended_by_fault=True,
         )
     assert found.broken
+
+
+def test_lists_of_margins_are_planned_about_as_often_as_they_are_drawn() -> None:
+    chance, drawn, planned = random.Random(3), 0, 0
+    while drawn < 40:
+        world, request = grammar.world_of(chance), grammar.request_of(chance, method_name="count")
+        if "margins" in request["table"]:
+            drawn += 1
+            request["privacy"] = {"definition": "zero_concentrated", "rho": "0.5"}
+            with suppress(DaleniusError):
+                planned += bool(plan_of(world.domain, request, grammar.POLICY))
+    assert planned > drawn / 2
+
+
+def test_a_corner_in_which_everything_is_refused_is_an_error() -> None:
+    with pytest.raises(InternalError, match="refused"):
+        neighbour_fuzzer.fuzz(1, 1, method="count", definition="pure", keys={"table": {"rows": ["nothing"]}})
 
 
 def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:

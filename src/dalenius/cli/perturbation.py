@@ -18,12 +18,22 @@ MOST_COLUMNS = 40
 
 
 @app.command()
-def show(source: Source, largest: Largest = 10, as_json: AsJson = False) -> None:
+def show(
+    source: Source,
+    largest: Largest = 10,
+    draw: Annotated[
+        Path | None, typer.Option(help="Draw it to this file (.png, .svg, .pdf); needs the extra plot.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Print p(a, b): with which probability a count of a is shown as b."""
     from dalenius.cli.output import emit
     from dalenius.exact import perturbation
+    from dalenius.publish._drawing import draw_kernel
 
     kernel = kernel_at(source, largest)
+    if draw is not None:
+        draw_kernel(kernel, draw)
     if as_json:
         emit(kernel.to_dict())
         return

@@ -1,6 +1,6 @@
 """Which data sets count as neighbours: the unit, the relation, and where the promise is made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dalenius.errors import ParameterError
@@ -38,6 +38,13 @@ class Neighbours:
     def is_replace(self) -> bool:
         """Whether one unit is replaced by another."""
         return self.relation is Relation.REPLACE
+
+    def grouped(self, size: int) -> "Neighbours":
+        """Neighbours for whom `size` units act as one, with all of their rows."""
+        if size == 1:
+            return self
+        what = "rows" if self.unit == "row" else f"units ({self.unit})"
+        return replace(self, unit=f"group of {size} {what}", max_rows=size * self.max_rows)
 
     def sentence(self) -> str:
         """In plain words, for documents."""

@@ -29,7 +29,7 @@ class TablePlan:
 
     The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
     definition. `limits` are what the values of the first table can be, by the declared
-    bounds. `preview` holds what is known before any data are read: cells, expected error, strategy. `subject` are the
+    bounds. `group` says for how many units together the budget's promise holds. `preview` holds what is known before any data are read: cells, expected error, strategy. `subject` are the
     words of what was asked, where somebody will read the plan.
     """
 
@@ -46,12 +46,23 @@ class TablePlan:
     preview: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     limits: tuple[float, float] | None = None
+    group: int = 1
     subject: Subject | None = None
 
     @property
     def definition(self) -> str:
         """Name of the definition under which the plan was priced."""
         return self.budget.definition
+
+    @property
+    def promise(self) -> str:
+        """Between which data sets the budget's promise is made, in words."""
+        if self.group == 1:
+            return self.neighbours.sentence()
+        return (
+            f"{self.neighbours.grouped(self.group).sentence()} So the promise holds for any {self.group} of them together;"
+            " the account is charged for one."
+        )
 
     @property
     def cost(self) -> Cost:

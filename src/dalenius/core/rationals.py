@@ -6,9 +6,9 @@ Every number that bounds privacy, and every entry of a sampler's table, passes t
 
 from fractions import Fraction
 from functools import lru_cache
-from math import inf, isfinite, isqrt, log, nextafter
+from math import ceil, floor, inf, isfinite, isqrt, log, nextafter
 
-from dalenius.errors import ParameterError
+from dalenius.errors import InternalError, ParameterError
 
 Enclosure = tuple[int, int]
 _GUARD = 32
@@ -110,23 +110,49 @@ def _log_bound(y: Fraction, bits: int, *, upper: bool) -> Fraction:
     work = bits + 32 + 2 * max(y.numerator.bit_length(), y.denominator.bit_length())
     # A float says where to look; enclosures decide whether it is right.
     near = Fraction(log(y.numerator) - log(y.denominator)).limit_denominator(1 << 40)
-    step = Fraction(1, 1 << 36)
-    low, high = near - step, near + step
-    while exp_lower(high, work) < y:
+    # Everything below is near plus a whole number of 2**-scale.
+    scale = max(bits, 36) + 4
+    least, most = _log_beyond(y, near, work, scale)
+
+    def is_below(x: int) -> bool:
+        return x <= least or (x < most and exp_upper(near + Fraction(x, 1 << scale), work) <= y)
+
+    def is_above(x: int) -> bool:
+        return x >= most or (x > least and exp_lower(near + Fraction(x, 1 << scale), work) >= y)
+
+    high = step = 1 << (scale - 36)
+    while not is_above(high):
         high, step = high + step, 2 * step
-    step = Fraction(1, 1 << 36)
-    while exp_upper(low, work) > y:
+    low = -(step := 1 << (scale - 36))
+    while not is_below(low):
         low, step = low - step, 2 * step
-    width = Fraction(1, 1 << bits)
-    while high - low > width:
-        middle = (low + high) / 2
-        if exp_upper(middle, work) <= y:
+    while high - low > 1 << (scale - bits):
+        middle = (low + high) >> 1
+        if is_below(middle):
             low = middle
-        elif exp_lower(middle, work) >= y:
+        elif is_above(middle):
             high = middle
         else:
             break
-    return high if upper else low
+    return near + Fraction(high if upper else low, 1 << scale)
+
+
+def _log_beyond(y: Fraction, near: Fraction, work: int, scale: int) -> tuple[int, int]:
+    """Bounds of 2**scale * (log(y) - near) from one exponential: log(1 + r) with r = y / exp(near) - 1.
+
+    It differs from r - r^2 / 2 + r^3 / 3 by at most r^4 where |r| <= 1/4, and rises with r, so that each end of an enclosure
+    of r gives an end.
+    """
+    low, high = exp_enclosure(near, work)
+    ends: list[tuple[Fraction, Fraction]] = []
+    for exponential in (high, max(low, 1)):
+        # Rounded away from the other end, to keep the numbers short.
+        r = Fraction((y.numerator << 2 * work) // (y.denominator * exponential) + len(ends), 1 << work) - 1
+        if abs(r) > Fraction(1, 4):
+            raise InternalError("The logarithm of a float is far from right.")
+        ends.append((r - r * r / 2 + r**3 / 3, r**4))
+    (least, below), (most, above) = ends
+    return floor((least - below) * (1 << scale)), ceil((most + above) * (1 << scale))
 
 
 def sqrt_upper(y: Fraction, bits: int = 64) -> Fraction:

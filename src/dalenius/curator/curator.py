@@ -390,7 +390,7 @@ class Curator:
             digest=form.digest,
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
-            guarantee=f"{definition.sentence(plan.budget)} {neighbours.sentence()}",
+            guarantee=f"{definition.sentence(plan.budget)} {plan.promise}",
             warnings=plan.warnings,
             is_tainted=self._rng.is_tainted,
         )

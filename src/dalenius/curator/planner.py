@@ -16,7 +16,15 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
-from dalenius.errors import NotAllowed, ParameterError, TooLarge, Unconfirmed, UnknownName, Unsupported
+from dalenius.errors import (
+    InternalError,
+    NotAllowed,
+    ParameterError,
+    TooLarge,
+    Unconfirmed,
+    UnknownName,
+    Unsupported,
+)
 from dalenius.exact import effort
 from dalenius.postprocess._show import check as check_show
 from dalenius.spec.canonical import Canonical, canonical
@@ -63,12 +71,31 @@ class Planner:
                 "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
                 " or another mechanism take less."
             ) from None
+        plan = self._for_one(plan, request, question)
         rules.check_show(request.show, self.policy)
         if universe_of(request, self.domain).unshown:
             _ = question.universe
         _check_read(question)
         rules.check(plan, request, form.space, self.policy)
         return self._said(rules.shaped(plan, self.policy.table), request)
+
+    def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
+        """The plan of a promise to groups, charged for one unit: the account is about units, whose loss is smaller."""
+        size = request.privacy.group
+        if size == 1:
+            return plan
+        if question.scope is not Scope.EVERYWHERE:
+            raise Unsupported(
+                f"A promise to groups is made under differential privacy; {question.definition.name!r} knows groups of its own"
+                " in [table], where they are proved.",
+                received=size,
+            )
+        together = [measurement.profile(question.neighbours) for measurement in plan.measurements]
+        if not question.definition.fits(together, question.budget):
+            raise InternalError("This plan is not priced for the group that was asked for.")
+        one = self.domain.neighbours
+        profiles = [measurement.profile(one) for measurement in plan.measurements]
+        return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
 
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
         """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some out."""
@@ -111,7 +138,7 @@ class Planner:
             policy=self.policy,
             budget=budget,
             definition=definition,
-            neighbours=replace(self.domain.neighbours, scope=definition.scope),
+            neighbours=replace(self.domain.neighbours.grouped(request.privacy.group), scope=definition.scope),
             chooser=choose,
             _request=request,
             _form=form,

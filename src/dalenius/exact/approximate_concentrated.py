@@ -32,6 +32,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from heapq import heappop, heappush
 from itertools import accumulate
 from math import fsum, log, log1p, sqrt
 
@@ -49,6 +50,10 @@ ROUNDING = Fraction(1, 1 << 60)
 _FIRST = 2.0**-10
 _STEP = 1.12
 _MOST_ORDERS = 400
+_ORDERS = tuple(accumulate(range(_MOST_ORDERS), lambda t, _: t * _STEP, initial=_FIRST))
+_SPAN = 16
+# Chords that rounding may have put in the wrong order are both looked at.
+_TIE = 2.0**-30
 _GRID = 10**15
 
 
@@ -217,17 +222,36 @@ def _slack(largest: float) -> float:
 
 
 def _supremum(k: Callable[[float], float], largest: float) -> float:
-    """Upper bound of k(t) / (t (1 + t)) over t > 0, for a convex k with k(0) = 0 and k(t) <= t * largest."""
-    t, value = _FIRST, k(_FIRST)
-    found = value / t
-    for _ in range(_MOST_ORDERS):
-        if largest <= found * (1 + t):
-            return found
-        after = t * _STEP
-        next_value = k(after)
-        found = max(found, _on_chord(t, value, after, next_value))
-        t, value = after, next_value
-    return max(found, largest / (1 + t))
+    """Upper bound of k(t) / (t (1 + t)) over t > 0, for a convex k with k(0) = 0 and k(t) <= t * largest.
+
+    It is the largest value on the chords between neighbouring orders. The chord over several orders lies above theirs: where
+    its largest value is no more than what was found elsewhere, the orders between are not looked at.
+    """
+    values = {0: k(_ORDERS[0])}
+    found, last, spans = values[0] / _ORDERS[0], 0, list[tuple[float, int, int]]()
+
+    def span(left: int, right: int) -> tuple[float, int, int]:
+        for place in (left, right):
+            if place not in values:
+                values[place] = k(_ORDERS[place])
+        chord = _on_chord(_ORDERS[left], values[left], _ORDERS[right], values[right])
+        return -chord, left, right
+
+    while last < _MOST_ORDERS and largest > found * (1 + _ORDERS[last]):
+        heappush(spans, span(last, last + _SPAN))
+        last += _SPAN
+        found = max(found, values[last] / (_ORDERS[last] * (1 + _ORDERS[last])))
+    if last == _MOST_ORDERS:
+        found = max(found, largest / (1 + _ORDERS[last]))
+    while spans and -spans[0][0] > found * (1 - _TIE):
+        bound, left, right = heappop(spans)
+        if right == left + 1:
+            found = max(found, -bound)
+            continue
+        middle = (left + right) // 2
+        heappush(spans, span(left, middle))
+        heappush(spans, span(middle, right))
+    return found
 
 
 def _on_chord(left: float, at_left: float, right: float, at_right: float) -> float:

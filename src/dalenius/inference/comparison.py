@@ -16,7 +16,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
 from dalenius.inference import formula, simulation
-from dalenius.inference.calibration import monte_carlo_p, shrunken
+from dalenius.inference.calibration import monte_carlo_p, null_means
 from dalenius.inference.fitting import fit_one, statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import nested_test, sampling_note
@@ -104,9 +104,10 @@ def trend(
     fit = fit_one(seen, null)
     variance = seen.variance(fit.mean)
     observed = _slope(seen.guess[None], fit.mean[None], variance, scores)[0]
-    mean = shrunken(fit.mean[None], variance, null)[0]
-    values = seen.simulate(mean, replicates, simulation.generator(seed))
-    _, means = statistics(seen, values, null, None, mean)
+    rng = simulation.generator(seed)
+    start = null_means(seen, fit.mean, null, replicates, rng)
+    values = seen.measure(start, rng)
+    _, means = statistics(seen, values, null, None, start)
     simulated = _slope(seen.guesses(values), means, variance, scores)
     sign = -1.0 if alternative == "decreasing" else 1.0
     if alternative == "two-sided":

@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import FloatArray
+from dalenius.core.release import Release
 from dalenius.errors import ParameterError, UnknownName
 from dalenius.inference.channel import Shifted
 from dalenius.inference.compound_channel import Grouped
@@ -26,13 +27,14 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.tree_observed import TreeObserved, is_along, observe_along
 
 Where = Mapping[str, str | Sequence[str]]
 
 
 def total(source: Source, where: Where, *, kind: str = "population", confidence: float = 0.95) -> Estimate:
     """The sum of the selected cells."""
-    seen = observe(source)
+    seen = _observed(source, where)
     weights = selection(seen, where)
     return _linear(seen, weights, f"count of {describe(where)}", kind, confidence, is_signed=False)
 
@@ -65,14 +67,21 @@ def difference(
     source: Source, first: Where, second: Where, *, kind: str = "population", confidence: float = 0.95
 ) -> Estimate:
     """Count of the first selection minus count of the second; common cells cancel."""
-    seen = observe(source)
+    seen = _observed(source, {**first, **second})
     weights = selection(seen, first) - selection(seen, second)
     return _linear(
         seen, weights, f"{describe(first)} minus {describe(second)}", kind, confidence, is_signed=True
     )
 
 
-def selection(seen: Seen, where: Where) -> FloatArray:
+def _observed(source: Source, where: Where) -> Seen | TreeObserved:
+    """What a selection is taken from: along a hierarchy, the smallest table that has its axes."""
+    if isinstance(source, Release) and is_along(source):
+        return observe_along(source, where)
+    return observe(source)
+
+
+def selection(seen: Seen | TreeObserved, where: Where) -> FloatArray:
     """Indicator of the selected cells, flat."""
     chosen = np.ones(seen.shape, dtype=bool)
     for name, wanted in where.items():
@@ -96,8 +105,10 @@ def describe(where: Where) -> str:
     return ", ".join(parts) or "all cells"
 
 
-def noise_covariance(seen: Seen, weights: FloatArray) -> FloatArray:
+def noise_covariance(seen: Seen | TreeObserved, weights: FloatArray) -> FloatArray:
     """Covariance of linear combinations (rows of `weights`) from the noise alone."""
+    if isinstance(seen, TreeObserved):
+        return seen.spread(weights)
     refuse_censored(seen, "sums, differences and shares of cells")
     if isinstance(seen, JointObserved):
         return np.asarray(weights @ seen.covariance @ weights.T)
@@ -125,20 +136,26 @@ def noise_of(seen: Observed, weights: FloatArray) -> Noise | None:
 
 
 def _linear(
-    seen: Seen, weights: FloatArray, name: str, kind: str, confidence: float, *, is_signed: bool
+    seen: Seen | TreeObserved,
+    weights: FloatArray,
+    name: str,
+    kind: str,
+    confidence: float,
+    *,
+    is_signed: bool,
 ) -> Estimate:
     checked(confidence)
     check_kind(kind)
     x = seen.guess.reshape(-1)
     value = float(weights @ x)
     spread = float(noise_covariance(seen, weights[None])[0, 0])
-    noise = None if isinstance(seen, JointObserved) else noise_of(seen, weights)
+    noise = noise_of(seen, weights) if isinstance(seen, Observed) else None
     if kind == "parameter":
         spread += float(weights**2 @ np.maximum(x, 0.0))
-    if noise is not None and kind == "population":
+    if isinstance(seen, Observed) and noise is not None and kind == "population":
         exact = int(weights @ seen.released.reshape(-1))
         interval = count_interval(exact, noise, confidence=confidence, is_signed=is_signed)
-    elif noise is not None and not is_signed:
+    elif isinstance(seen, Observed) and noise is not None and not is_signed:
         interval = poisson_interval(int(weights @ seen.released.reshape(-1)), noise, confidence=confidence)
     else:
         reach = float(ndtri((1 + confidence) / 2)) * sqrt(spread)
@@ -170,7 +187,7 @@ def made(low: float, high: float, confidence: float, kind: Kind, method: str) ->
     return Interval(lower=low, upper=high, confidence=confidence, kind=kind, method=method)
 
 
-def assumptions(seen: Seen, kind: str) -> tuple[str, ...]:
+def assumptions(seen: Seen | TreeObserved, kind: str) -> tuple[str, ...]:
     """What an answer of this kind assumes."""
     sampling = ("Assumes independent Poisson counts.",) if kind == "parameter" else ()
     return (*sampling, *seen.notes)

@@ -146,10 +146,13 @@ def statistics(
     alternative: Model | None,
     start: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Test statistic and null means of each of many tables; `alternative` None is the saturated model."""
+    """Test statistic and null means of each of many tables; `alternative` None is the saturated model.
+
+    Fits begin at `start`: one table of means, or one for each table of values.
+    """
     if isinstance(seen, JointObserved):
         flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-        begin = None if start is None else start.reshape(1, -1)
+        begin = None if start is None else start.reshape(-1, flat.shape[1])
         below = quasi_fit(
             flat, seen.covariance, formula.design(null, seen.axes)[0], start=begin, total=seen.total
         )
@@ -163,7 +166,9 @@ def statistics(
     per = max(_most_cells(seen) // max(seen.possible.size, 1), 1)
     if len(values) > per:
         parts = [
-            statistics(seen, values[i : i + per], null, alternative, start)
+            statistics(
+                seen, values[i : i + per], null, alternative, _part(start, len(seen.shape), i, i + per)
+            )
             for i in range(0, len(values), per)
         ]
         return np.concatenate([t for t, _ in parts]), np.concatenate([m for _, m in parts])
@@ -176,6 +181,11 @@ def statistics(
         top = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=seen.total)
         high = top.log_likelihood
     return 2 * (high - low.log_likelihood), low.mean
+
+
+def _part(start: FloatArray | None, axes: int, first: int, end: int) -> FloatArray | None:
+    """The same rows of a start that has one table for each."""
+    return start if start is None or start.ndim == axes else start[first:end]
 
 
 def _most_cells(seen: Observed) -> int:

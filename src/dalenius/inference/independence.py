@@ -22,7 +22,7 @@ from scipy.special import chdtrc
 from dalenius.core.estimate import TestResult
 from dalenius.errors import ParameterError
 from dalenius.inference import formula, simulation
-from dalenius.inference.calibration import Calibrated, calibrate, is_safe, monte_carlo_p, shrunken
+from dalenius.inference.calibration import Calibrated, calibrate, is_safe, monte_carlo_p, null_means
 from dalenius.inference.fitting import degrees_of_freedom, fit_one, statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.joint import JointObserved
@@ -133,9 +133,10 @@ def corrected_chi_square(
         details["asymptotic_p_value"] = asymptotic
     p_value, how = asymptotic, "corrected chi-square against chi-square; needs mean plus noise variance large"
     if replicates:
-        mean = shrunken(fit.mean[None], variance, null)[0]
-        values = seen.simulate(mean, replicates, simulation.generator(seed))
-        _, means = statistics(seen, values, null, None, mean)
+        rng = simulation.generator(seed)
+        start = null_means(seen, fit.mean, null, replicates, rng)
+        values = seen.measure(start, rng)
+        _, means = statistics(seen, values, null, None, start)
         details["simulated"] = distance(seen.guesses(values), means)
         p_value = monte_carlo_p(observed, details["simulated"])
         how = f"corrected chi-square, {replicates} simulated measurements"

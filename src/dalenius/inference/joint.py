@@ -76,8 +76,12 @@ class JointObserved:
 
     def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> FloatArray:
         """New counts with newly measured blocks: tables on the first axis."""
-        counts = simulation.counts(mean, replicates, rng, self.total)
-        return counts + self.noise(replicates, rng).reshape(counts.shape)
+        return self.measure(simulation.repeated(mean, replicates), rng)
+
+    def measure(self, means: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """New counts with newly measured blocks for each table of means."""
+        counts = simulation.counts(means, rng, self.total)
+        return counts + self.noise(len(means), rng).reshape(counts.shape)
 
     def guesses(self, values: FloatArray | IntArray) -> FloatArray:
         """Unbiased values of simulated tables: themselves."""
@@ -181,8 +185,16 @@ def quasi_fit(
     cells = values.shape[1]
     per = max(_CHUNK // (cells * cells), 1)
     if len(values) > per:
+        has_own = start is not None and len(start) > 1
         parts = [
-            quasi_fit(values[i : i + per], covariance, design, start=start, total=total, offset=offset)
+            quasi_fit(
+                values[i : i + per],
+                covariance,
+                design,
+                start=start[i : i + per] if start is not None and has_own else start,
+                total=total,
+                offset=offset,
+            )
             for i in range(0, len(values), per)
         ]
         return QuasiFit(

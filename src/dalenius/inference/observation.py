@@ -91,7 +91,11 @@ class Observed:
 
     def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> IntArray:
         """Whole new measurements of new counts: tables on the first axis."""
-        counts = simulation.counts(mean, replicates, rng, self.total)
+        return self.measure(simulation.repeated(mean, replicates), rng)
+
+    def measure(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """A new measurement of new counts for each table of means."""
+        counts = simulation.counts(means, rng, self.total)
         seen = self.channel.send(counts, rng)
         if isinstance(self.channel, Grouped):
             seen[:, ~self.possible, 0] = 0

@@ -14,12 +14,17 @@ def generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def counts(mean: FloatArray, replicates: int, rng: np.random.Generator, total: int | None = None) -> IntArray:
-    """`replicates` tables of Poisson counts, or multinomial ones where the exact total is known."""
+def counts(means: FloatArray, rng: np.random.Generator, total: int | None = None) -> IntArray:
+    """A table of Poisson counts for each table of means, or of multinomial ones where the exact total is known."""
     if total is None:
-        return rng.poisson(mean, size=(replicates, *mean.shape))
-    share = (mean / mean.sum()).reshape(-1)
-    return rng.multinomial(total, share, size=replicates).reshape(replicates, *mean.shape)
+        return np.asarray(rng.poisson(means), dtype=np.int64)
+    flat = means.reshape(len(means), -1)
+    return rng.multinomial(total, flat / flat.sum(1, keepdims=True)).reshape(means.shape)
+
+
+def repeated(mean: FloatArray, replicates: int) -> FloatArray:
+    """The same means for each of so many tables."""
+    return np.broadcast_to(mean, (replicates, *mean.shape))
 
 
 def pick(first: int, pmf: FloatArray, shape: tuple[int, ...], rng: np.random.Generator) -> IntArray:

@@ -68,7 +68,7 @@ def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estima
     return Estimated(
         values=made.values.reshape(-1),
         variance=made.variance(with_sampling=False),
-        sampled=made.variance(with_sampling=True),
+        sampled=made.variance(with_sampling=True) if made.has_ends else None,
         ends=made.ends,
     )
 

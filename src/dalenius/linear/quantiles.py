@@ -1,4 +1,4 @@
-"""Quantiles selected three by three, each with a lower and an upper end at shifted ranks: values, errors and intervals.
+"""Quantiles selected together, alone or each with a lower and an upper end at shifted ranks: values, errors and intervals.
 
 A selected rank is off by about a two-sided exponential number of records, whatever the data are; so the ends are asked for at ranks
 that noise and sampling together leave in between with the stated confidence. How many records lie between the ends says how dense
@@ -27,8 +27,8 @@ CONFIDENCE = 0.95
 class Ranks:
     """Public ranks that are asked for in one list: each quantile between its two ends, in the order in which they rise.
 
-    `ends` is the variance of the error of an end's rank. `places[j]` are the positions of the lower end, the quantile and the upper end of quantile j among the rising ranks; `moves`
-    how many ranks the ends are away, and `noise` the variance of the error of each quantile's own rank.
+    `places[j]` are the positions of the lower end, the quantile and the upper end of quantile j among the rising ranks; `moves`
+    how many ranks the ends are away, `noise` the variance of the error of each quantile's own rank, and `ends` that of an end's.
     """
 
     steps: tuple[Step, ...]
@@ -81,6 +81,15 @@ def _reach(total: float, noise: float, confidence: float) -> float:
     return z * sqrt(total) * (1 + 3 * (noise / max(total, 1e-9)) ** 2 * (z**2 - 3) / 24)
 
 
+@lru_cache(maxsize=4096)
+def plain_ranks(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: int) -> Ranks:
+    """The quantiles alone, without ends."""
+    steps = steps_of([round(q * max(size, 1)) for q in qs], max(size, 1))
+    noise = tuple(_variances(steps, epsilon, rows))
+    places = tuple((j, j, j) for j in range(len(qs)))
+    return Ranks(steps=steps, places=places, moves=(0,) * len(qs), noise=noise, ends=noise)
+
+
 class Quantiles:
     """What a release of quantiles says, cell by cell and quantile by quantile (the last axis)."""
 
@@ -88,10 +97,13 @@ class Quantiles:
         self.qs = [Fraction(q) for q in parameters["q"]]
         epsilon, rows = Fraction(str(parameters["epsilon"])), int(parameters["rows"])
         self.step = step = float(Fraction(str(parameters["step"])))
-        selected = blocks[-1].values.astype(np.float64).reshape(-1, 3 * len(self.qs)) * step
+        self.has_ends = bool(parameters.get("ends", True))
+        width = 3 * len(self.qs) if self.has_ends else len(self.qs)
+        selected = blocks[-1].values.astype(np.float64).reshape(-1, width) * step
         size = parameters.get("size")
         counts = np.full(len(selected), int(size)) if size is not None else np.maximum(blocks[0].values, 1)
-        asked = [ranks_of(int(n), tuple(self.qs), epsilon, rows) for n in counts]
+        ask = ranks_of if self.has_ends else plain_ranks
+        asked = [ask(int(n), tuple(self.qs), epsilon, rows) for n in counts]
         triples = np.array([row[np.array(each.places)] for row, each in zip(selected, asked, strict=True)])
         self.lower, self.values, self.upper = (triples[:, :, k] for k in range(3))
         share = np.array([float(q) for q in self.qs])
@@ -99,10 +111,22 @@ class Quantiles:
         # Distances between neighbouring values vary like waiting times: m ranks are m of them, and the last one is cut.
         self.noise = ranks + np.sqrt(ranks / 2) + 1
         self.sampling = counts[:, None] * share * (1 - share)
-        moves = np.array([each.moves for each in asked])
-        self.slope = np.maximum(self.upper - self.lower, 0.0) / (2 * moves)
+        moves = np.array([each.moves for each in asked], dtype=np.float64)
+        if self.has_ends:
+            apart, between = self.upper - self.lower, 2 * moves
+        else:
+            apart, between = self._neighbours(counts)
+        self.slope = np.maximum(apart, 0.0) / between
         # Relative variance of the slope: the ends' own ranks, and the waiting times between them.
-        self.doubt = (2 * np.array([each.ends for each in asked]) + 2 * moves) / (2 * moves) ** 2
+        self.doubt = (2 * np.array([each.ends for each in asked]) + between) / between**2
+
+    def _neighbours(self, counts: Any) -> tuple[FloatArray, FloatArray]:
+        """Distances, and ranks, between the quantiles on either side; there is none for a quantile alone."""
+        count = len(self.qs)
+        left, right = [max(j - 1, 0) for j in range(count)], [min(j + 1, count - 1) for j in range(count)]
+        shares = np.array([float(self.qs[b] - self.qs[a]) for a, b in zip(left, right, strict=True)])
+        between = counts[:, None] * np.where(shares > 0, shares, np.nan)
+        return self.values[:, right] - self.values[:, left], between
 
     def _quantile(self, confidence: float) -> FloatArray:
         """For noise alone: of the two-sided exponential law, wider because how dense the data are is estimated too."""

@@ -4,7 +4,7 @@ A table of the release keeps the order of the axes of the full cross; here the n
 translated in one place.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -19,16 +19,25 @@ from dalenius.linear.tree import Tree
 from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, centred, plain_components
 
 STRUCTURE = "tree"
+MOST_ZEROS = 1500
+"""Impossible cells that least squares takes into account; their covariance is a matrix."""
+_NOTHING = 1e-9
+_CHUNK = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class TreeLaw:
-    """What a release along a tree carries. `axis` is the place of the tree among the axes of the cross."""
+    """What a release along a tree carries. `axis` is the place of the tree among the axes of the cross.
+
+    `zeros` are shown cells that are impossible by declaration, by table: least squares knows that they are 0. They condition all
+    others, x - C K^+ z with z their estimates, K their covariance and C the covariance of the others with them, and variances fall by C K^+ C'.
+    """
 
     solved: TreeLeastSquares
     axis: int
     leaves: IntArray
     total: int | None = None
+    zeros: tuple[tuple[int, IntArray], ...] = ()
 
     @classmethod
     def of(cls, law: Joint) -> "TreeLaw":
@@ -58,19 +67,54 @@ class TreeLaw:
             ],
             "parts": [[level, list(a), t] for (level, a), t in self.solved.precisions.items() if t < inf],
             "total": self.total,
-        }
+        } | ({"zeros": [[k, cells.tolist()] for k, cells in self.zeros]} if self.zeros else {})
 
     @cached_property
     def variances(self) -> list[FloatArray]:
         """Variance of every cell of every shown table, flat, in the order of the shown axes."""
-        return [self._displayed(s, self.solved.variance(s)) for s in self.table.shown]
+        shown = [self._displayed(s, self.solved.variance(s)) for s in self.table.shown]
+        for k, variance in enumerate(shown) if self.zeros else ():
+            for cells, against in self._chunks(k):
+                variance[cells] -= ((against @ self._inverse) * against).sum(axis=1)
+            shown[k] = np.where(variance < _NOTHING * variance.max(initial=0.0), 0.0, variance)
+        return shown
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        """K^+: impossible cells may depend on each other."""
+        rows = [self._against(k, cells.tolist()) for k, cells in self.zeros]
+        spectrum, basis = np.linalg.eigh(np.concatenate(rows))
+        is_free = spectrum > _NOTHING * spectrum.max(initial=0.0)
+        return np.asarray((basis[:, is_free] / spectrum[is_free]) @ basis[:, is_free].T)
+
+    def _against(self, position: int, cells: Sequence[int]) -> FloatArray:
+        """Covariance of some shown cells with all impossible ones, before these are known to be 0."""
+        return np.concatenate(
+            [self._covariance(position, cells, k, zeros.tolist()) for k, zeros in self.zeros], axis=1
+        )
+
+    def _chunks(self, position: int) -> Iterator[tuple[slice, FloatArray]]:
+        size, wide = self.table.cells(self.table.shown[position]), sum(len(cells) for _, cells in self.zeros)
+        step = max(1, _CHUNK // max(wide, 1))
+        for start in range(0, size, step):
+            stop = min(size, start + step)
+            yield slice(start, stop), self._against(position, range(start, stop))
 
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
         """TreeView tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
-        return [self._displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
+        shown = [self._displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
+        if not self.zeros:
+            return shown
+        moved = self._inverse @ np.concatenate([shown[k][cells] for k, cells in self.zeros])
+        for k, values in enumerate(shown):
+            for cells, against in self._chunks(k):
+                values[cells] -= against @ moved
+            # What is known to be 0 is 0 exactly, also where it follows from other tables.
+            values[self.variances[k] == 0] = 0.0
+        return shown
 
     def _measured(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
@@ -100,6 +144,25 @@ class TreeLaw:
 
     def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
         """Covariance of each of some shown cells of a table with each of some of another."""
+        between = self._covariance(first, cells, second, others)
+        if not self.zeros:
+            return between
+        return np.asarray(
+            between - self._against(first, cells) @ self._inverse @ self._against(second, others).T
+        )
+
+    def square(self, position: int, weights: FloatArray) -> float:
+        """Variance of a weighted sum of the shown cells of a table: any union of nodes, any difference of unions."""
+        shown = self.table.shown[position]
+        shape, order = self._shape(shown), self._order(shown)
+        inner = weights.reshape([shape[k] for k in order]).transpose(np.argsort(order))
+        total = self.solved.square(shown, np.ascontiguousarray(inner).ravel())
+        if self.zeros:
+            against = sum(weights[cells] @ part for cells, part in self._chunks(position))
+            total -= float(against @ self._inverse @ against)
+        return max(total, 0.0)
+
+    def _covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
         one, two = self.table.shown[first], self.table.shown[second]
         return self.solved.covariance(one, self._inner(one, cells), two, self._inner(two, others))
 
@@ -158,7 +221,8 @@ def _read(key: _Key) -> TreeLaw:
         precisions[0, ()] = inf
     table = TreeTable(tree, tuple(shape[:axis] + shape[axis + 1 :]), shown)
     leaves = np.asarray(content["tree"]["leaves"], dtype=np.int64)
-    return TreeLaw(TreeLeastSquares(table, precisions), axis, leaves, content["total"])
+    zeros = tuple((int(k), np.asarray(cells, dtype=np.int64)) for k, cells in content.get("zeros", ()))
+    return TreeLaw(TreeLeastSquares(table, precisions), axis, leaves, content["total"], zeros)
 
 
 def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part, FloatArray]:

@@ -1,6 +1,6 @@
 """Shares of one budget among levels and detail margins that are measured by themselves, best after least squares along the tree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ class SplitSearch:
         """Shares of least loss from several starts; with Laplace noise there are local minima. Negligible ones are dropped."""
         count = len(self.candidates)
         most = max(10, min(iterations, 3_000_000 // sum(self.table.tree.sizes)))
-        cells = [self.table.tree.sizes[level] * self.table.workload.size(m) for level, m in self.candidates]
+        cells = [part_cells(self.table, part) for part in self.candidates]
         rule = np.array(cells, dtype=np.float64) ** self.noise.power
         starts = [np.full(count, 1 / count), rule / rule.sum()]
         alone = np.full(count, 0.02 / count)
@@ -87,10 +87,21 @@ class SplitSearch:
         return any(t > 0 for (level, b), t in parts.items() if b == a and level >= self.table.finest[a])
 
 
+def inner_part(table: TreeTable) -> Part:
+    """The finest level by all detail that is shown: every table is a sum of it."""
+    detail = {i for shown in table.shown for i in shown.margin}
+    return max(shown.level for shown in table.shown), tuple(sorted(detail))
+
+
+def part_cells(table: TreeTable, part: Part) -> int:
+    """Number of cells of a level by a detail margin."""
+    return table.tree.sizes[part[0]] * table.workload.size(part[1])
+
+
 def split_candidates(table: TreeTable, most_cells: int) -> tuple[Part, ...]:
     """What may be measured: every shown level by its detail margin, and the finest level by all detail that is shown."""
-    candidates: Sequence[Part] = [(s.level, s.margin) for s in table.shown]
-    inner = (max(s.level for s in table.shown), tuple(sorted({i for s in table.shown for i in s.margin})))
-    if table.tree.sizes[inner[0]] * table.workload.size(inner[1]) <= most_cells:
-        candidates = [*candidates, inner]
-    return tuple(dict.fromkeys(candidates))
+    parts = [(shown.level, shown.margin) for shown in table.shown]
+    inner = inner_part(table)
+    if part_cells(table, inner) <= most_cells:
+        parts.append(inner)
+    return tuple(dict.fromkeys(parts))

@@ -179,6 +179,28 @@ class TreeLeastSquares:
         group = above if shown.leaves is None else np.asarray(shown.leaves)[above]
         return np.asarray(group[:, None] == nodes[None, :], dtype=np.float64)
 
+    def square(self, shown: TreeView, weights: FloatArray) -> float:
+        """Variance of a weighted sum of the cells of a table; weights are flat, nodes first."""
+        table, total = self.table, 0.0
+        spread = weights.reshape((table.nodes(shown), *table.view(shown)))
+        if shown.leaves is not None:
+            spread = np.where(
+                (np.asarray(shown.leaves) >= 0).reshape((-1,) + (1,) * (spread.ndim - 1)),
+                spread[list(shown.leaves)],
+                0.0,
+            )
+        for axis, (groups, n) in enumerate(zip(shown.detail, table.shape, strict=True), start=1):
+            if groups is not None and groups != tuple(range(n)):
+                spread = np.moveaxis(np.tensordot(indicator(groups, n).T, spread, (1, axis)), 0, axis)
+        for a in subsets(shown.margin):
+            if a in self.passes:
+                part = spread
+                for i in range(len(table.shape)):
+                    mean = part.mean(axis=i + 1, keepdims=True)
+                    part = part - mean if i in a else mean
+                total += float(self.passes[a].squares(shown.level, part.reshape(len(part), -1)).sum())
+        return total
+
     def components(self, measured: Mapping[Part, FloatArray]) -> dict[Margin, list[FloatArray]]:
         """Best estimates of every component at each level, from centred arrays (nodes first) in units of the counts."""
         return {

@@ -39,7 +39,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate
 from dalenius.exact.several_quantiles import PARTS, chances, select_all, spread
-from dalenius.linear.quantiles import Ranks, ranks_of
+from dalenius.linear.quantiles import Ranks, plain_ranks, ranks_of
 from dalenius.linear.ranks import levels
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
 
@@ -63,6 +63,7 @@ class ApproximateQuantiles:
     sizes: tuple[int, ...]
     step: Fraction = Fraction(1)
     fineness: int = 256
+    has_ends: bool = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Kaplan, Schnapp & Stemmer (2022)", "Smith (2011)")
     )
@@ -83,7 +84,12 @@ class ApproximateQuantiles:
     @property
     def levels(self) -> int:
         """In how many selections a record takes part."""
-        return levels(3 * len(self.q))
+        return levels(self.answers)
+
+    @property
+    def answers(self) -> int:
+        """How many ranks are selected in a cell."""
+        return (3 if self.has_ends else 1) * len(self.q)
 
     @property
     def level_epsilon(self) -> Fraction:
@@ -102,7 +108,8 @@ class ApproximateQuantiles:
                 "high": self.high,
                 "step": plain(self.step),
                 "rows": self.neighbours.max_rows,
-            },
+            }
+            | ({} if self.has_ends else {"ends": False}),
         )
 
     @property
@@ -126,12 +133,13 @@ class ApproximateQuantiles:
 
     def ranks(self, cell: int) -> Ranks:
         """What is asked for in a cell."""
-        return ranks_of(max(self.sizes[cell], 1), self.q, self.level_epsilon, self.neighbours.max_rows)
+        ask = ranks_of if self.has_ends else plain_ranks
+        return ask(max(self.sizes[cell], 1), self.q, self.level_epsilon, self.neighbours.max_rows)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Three grid points for each quantile of each cell, in the order of their ranks; structural zeros stay zero."""
+        """Grid points for each quantile of each cell and its ends, in the order of their ranks; structural zeros stay zero."""
         structural = set(self.space.structural_indices)
-        answers = np.zeros((self.space.size, 3 * len(self.q)), dtype=np.int64)
+        answers = np.zeros((self.space.size, self.answers), dtype=np.int64)
         fine, rows = self.fineness, self.neighbours.max_rows
         for cell, sealed in enumerate(exact):
             values = spread(np.clip(sealed.open_below_the_gate(), self.low, self.high), fine, rng)
@@ -144,7 +152,7 @@ class ApproximateQuantiles:
         """The released array."""
         if isinstance(outcome, NoReply):
             return None
-        labels = tuple(f"{plain(q)} {end}" for q in self.q for end in ("lower", "value", "upper"))
+        labels = tuple(f"rank {k + 1}" for k in range(self.answers))
         axis = Axis(variable="rank", labels=labels)
         zeros = frozenset((*cell, k) for cell in self.space.structural_zeros for k in range(len(labels)))
         space = CellSpace((*self.space.axes, axis), zeros)

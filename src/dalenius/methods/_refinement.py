@@ -59,10 +59,15 @@ class RefinementPlan:
         return Noisy(name, Count(replace(self.where, space=CellSpace((axis,)))), mechanism)
 
     @property
-    def reservation(self) -> Cost:
+    def largest(self) -> tuple[Noisy, Noisy]:
         """Both steps, with every group refined."""
         everything = frozenset(range(len(self.variable.hierarchy(self.level).groups)))
-        coarse, fine = self._coarse, self._fine(everything)
+        return self._coarse, self._fine(everything)
+
+    @property
+    def reservation(self) -> Cost:
+        """What both steps cost at most."""
+        coarse, fine = self.largest
         return coarse.profile(self.neighbours).cost() + fine.profile(self.neighbours).cost()
 
     def steps(self) -> Generator[Noisy, Outcome, None]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from pydantic import Field
+
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
@@ -11,10 +13,11 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._range_count import plan_range_count
+from dalenius.methods._refined_count import plan_refined
 from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods._weighted import plan_weighted
 from dalenius.methods.margins.plan import plan_margins
-from dalenius.spec.document import Part
+from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
@@ -28,6 +31,9 @@ class CountParameters(Part):
     section: ClassVar[str] = "[table] of a count"
 
     clamp: str | None = None
+    refine: str | None = None
+    refine_from: Whole | None = Field(default=None, ge=1)
+    refine_share: Exact | None = None
 
 
 class CountMethod:
@@ -64,6 +70,10 @@ class CountMethod:
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
         {
+            "table": {"rows": ["region"], "refine": "half", "refine_from": 5},
+            "privacy": {"definition": "pure", "epsilon": 2},
+        },
+        {
             "table": {"where": {"age": {"at_least": 18, "at_most": 65}}},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
@@ -80,6 +90,9 @@ class CountMethod:
         if question.margins is not None or question.strategy is not None:
             refuse_step(question)
             return plan_margins(question)
+        if question.parameter("refine") is not None:
+            refuse_step(question)
+            return plan_refined(question)
         return _table(question)
 
     @staticmethod

@@ -25,6 +25,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._moments import (
     CLIPPED,
     NOISE_ALONE,
@@ -67,7 +68,7 @@ class MeanMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
     Parameters: ClassVar[type[Part]] = MeanParameters
     form_keys: ClassVar[Mapping[str, Any]] = {"error": "sampling"}
     words: ClassVar[Mapping[str, Words]] = {
@@ -103,7 +104,9 @@ class MeanMethod:
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """By the two totals, or as older requests were planned."""
+        """By the two totals, or as older requests were planned; at the data one total over a public number of rows."""
+        if question.scope is Scope.AT_THE_DATA:
+            return plan_mean_at_the_data(question)
         return _older(question) if question.parameter("error") is None else _moments(question)
 
     @staticmethod

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,12 +22,18 @@ from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.linear.estimates import STRUCTURE, estimated
-from dalenius.linear.quantiles import ranks_of
 from dalenius.linear.ranks import levels
 from dalenius.measurements.approximate_quantiles import MOST_QUANTILES, ApproximateQuantiles
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._moments import CLIPPED, public_size, rows_with, typical_records
+from dalenius.methods._moments import (
+    CLIPPED,
+    NOISE_ALONE,
+    public_size,
+    rows_with,
+    typical_records,
+    wants_sampling,
+)
 from dalenius.methods._priced import share
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
@@ -47,6 +53,7 @@ class QuantilesParameters(Part):
 
     parts: Whole | None = None
     q: Exact | tuple[Exact, ...] | None = None
+    error: Literal["noise", "sampling"] = "sampling"
 
 
 class QuantilesMethod:
@@ -85,7 +92,7 @@ class QuantilesMethod:
             "privacy": {"definition": "zero_concentrated", "rho": 1},
         },
         {
-            "table": {"measure": "quantiles", "of": "income", "parts": 10},
+            "table": {"measure": "quantiles", "of": "income", "parts": 10, "error": "noise"},
             "privacy": {"definition": "pure", "epsilon": 8},
         },
     )
@@ -144,17 +151,23 @@ def _plan(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
         count = Noisy("count", counting, question.choose(counting.sensitivity(near), part))
         budget = share(budget, 1 - SHARE_FOR_COUNTS)
     records = size or typical_records(question)
+    has_ends = wants_sampling(question)
+    if not has_ends and len(qs) < 2:
+        raise Unsupported(
+            'One quantile has no error without its ends; leave error = "noise" out.', key="error"
+        )
     selection = ApproximateQuantiles(
         name=f"quantiles of {question.of}",
         space=question.space,
         queries=cell_queries(question.domain, question.of, question.space, question.where),
         low=bounds.low,
         high=bounds.high,
-        epsilon=_amount(budget, levels(3 * len(qs))),
+        epsilon=_amount(budget, levels((3 if has_ends else 1) * len(qs))),
         neighbours=near,
         q=qs,
         sizes=(records,) * question.space.size,
         step=bounds.step,
+        has_ends=has_ends,
     )
     measurements = ((count,) if count else ()) + (selection,)
     profiles = [m.profile(near) for m in measurements]
@@ -173,9 +186,10 @@ def _plan(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
             "step": plain(bounds.step),
             "limits": [plain(bounds.lower), plain(bounds.upper)],
         }
-        | ({} if size is None else {"size": size}),
+        | ({} if size is None else {"size": size})
+        | ({} if has_ends else {"ends": False}),
     )
-    largest = sqrt(max(ranks_of(records, qs, level, rows).noise))
+    largest = sqrt(max(selection.ranks(0).noise))
     return QuantilesPlan(
         measurements=measurements,
         assemble=lambda blocks: _tables(law, blocks, question.space, question.of, qs),
@@ -194,7 +208,7 @@ def _plan(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
             "rank_error": largest,
             "step": plain(bounds.step),
         },
-        warnings=(*question.definition.warnings, CLIPPED),
+        warnings=(*question.definition.warnings, CLIPPED, *(() if has_ends else (NOISE_ALONE,))),
         limits=(float(bounds.lower), float(bounds.upper)),
         selection=selection,
         count=count,
@@ -218,11 +232,11 @@ def _tables(
     zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(qs)))
     shown = CellSpace((*space.axes, axis), zeros)
     made = estimated(law, blocks, shown.size)
-    assert made.sampled is not None
-    arrays = [np.array(a, dtype=np.float64) for a in (made.values, made.variance, made.sampled)]
-    for array in arrays:
+    arrays = [np.array(a, dtype=np.float64) for a in (made.values, made.variance)]
+    sampled = None if made.sampled is None else np.array(made.sampled, dtype=np.float64)
+    for array in (*arrays, *(() if sampled is None else (sampled,))):
         array[list(shown.structural_indices)] = np.nan
-    values, variance, sampled = arrays
+    values, variance = arrays
     first = Table(
         name=f"quantiles of {of}",
         space=shown,
@@ -239,13 +253,13 @@ def _interquartile(first: Table, space: CellSpace, of: str, qs: tuple[Fraction, 
     """The distance of the quartiles, where both were asked for; their ranks have a correlation of one third."""
     if not set(QUARTILES) <= set(qs):
         return ()
-    assert first.sampled is not None
     low, high = (qs.index(q) for q in QUARTILES)
-    values, variance, sampled = (
-        a.reshape(-1, len(qs)) for a in (first.values, first.variance, first.sampled)
-    )
-    noise = variance[:, low] + variance[:, high]
-    apart = [np.sqrt(np.maximum(sampled[:, k] - variance[:, k], 0.0)) for k in (low, high)]
+    values, variance = (a.reshape(-1, len(qs)) for a in (first.values, first.variance))
+    noise, sampled = variance[:, low] + variance[:, high], None
+    if first.sampled is not None:
+        both = first.sampled.reshape(-1, len(qs))
+        apart = [np.sqrt(np.maximum(both[:, k] - variance[:, k], 0.0)) for k in (low, high)]
+        sampled = noise + apart[0] ** 2 + apart[1] ** 2 - 2 / 3 * apart[0] * apart[1]
     return (
         Table(
             name=f"interquartile range of {of}",
@@ -254,6 +268,6 @@ def _interquartile(first: Table, space: CellSpace, of: str, qs: tuple[Fraction, 
             variance=noise,
             measure="interquartile range",
             is_unbiased=False,
-            sampled=noise + apart[0] ** 2 + apart[1] ** 2 - 2 / 3 * apart[0] * apart[1],
+            sampled=sampled,
         ),
     )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total
 from dalenius.methods._learned_bounds import plan_learned_bounds
 from dalenius.methods._priced import additive_preview, priced, shown_as
@@ -37,7 +38,7 @@ class TotalMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     Parameters: ClassVar[type[Part]] = TotalParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -64,11 +65,17 @@ class TotalMethod:
             "table": {"rows": ["sex"], "measure": "total", "of": "income"},
             "privacy": {"definition": "bootstrap", "epsilon": 1},
         },
+        {
+            "table": {"measure": "total", "of": "income"},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
     )
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """One noisy total for each cell."""
+        if question.scope is Scope.AT_THE_DATA:
+            return plan_total_at_the_data(question)
         if question.scope is not Scope.EVERYWHERE:
             return plan_bootstrap_total(question)
         if question.parameter("learn_bounds") is not None:

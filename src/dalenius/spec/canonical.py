@@ -94,6 +94,8 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     stated = parameters_of(request.privacy.mechanism, request.privacy.noise)
     if stated is not None:
         content["noise"] = described(stated)
+    if request.privacy.group > 1:
+        content["group"] = request.privacy.group
     if request.table.universe is not None:
         content["universe"] = request.table.universe
     meaning = _meaning(request)

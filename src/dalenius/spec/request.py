@@ -13,7 +13,17 @@ from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
-from dalenius.spec.document import DEFAULT_MEASURE, Category, Document, Exact, Name, Part, Text, unknown_key
+from dalenius.spec.document import (
+    DEFAULT_MEASURE,
+    Category,
+    Document,
+    Exact,
+    Name,
+    Part,
+    Text,
+    Whole,
+    unknown_key,
+)
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
 
@@ -82,6 +92,12 @@ class PrivacyPart(Part):
     mechanism: Name | None = None
     strategy: Name | None = None
     options: dict[Name, Option] = Field(default_factory=dict)
+    group: Whole = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="How many units together the promise is made for; the noise grows with it.",
+    )
     noise: dict[Name, Stated] = Field(
         default_factory=dict, description="Parameters of the mechanism that is named; each states its own."
     )

@@ -23,14 +23,18 @@ def table(
     where: Mapping[str, Any] | None = None,
     weight: str | None = None,
     margins: str | Sequence[Sequence[str]] | None = None,
+    weights: Sequence[Amount] | None = None,
+    objective: str | None = None,
     universe: str | None = None,
     epsilon: Amount | None = None,
     delta: Amount | None = None,
     rho: Amount | None = None,
     definition: str | None = None,
     mechanism: str | None = None,
+    noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
     options: Mapping[str, Any] | None = None,
+    show: Mapping[str, Any] | None = None,
     title: str = "",
     dataset: str = "",
     **parameters: Any,
@@ -39,7 +43,7 @@ def table(
 
     An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level": "state"}`.
     The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon and delta are
-    approximate, rho is zero-concentrated.
+    approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what is done to the shown copy.
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -56,6 +60,8 @@ def table(
             "where": where,
             "weight": weight,
             "margins": margins,
+            "weights": weights,
+            "objective": objective,
             "universe": universe,
             **parameters,
         },
@@ -63,12 +69,14 @@ def table(
             "definition": definition or _definition(amounts),
             **amounts,
             "mechanism": mechanism,
+            "noise": noise,
             "strategy": strategy,
             "options": options,
         },
     }
     content: dict[str, Any] = {name: _written(part) for name, part in sections.items()}
-    return RequestDocument.from_dict(content | _written({"title": title or None, "dataset": dataset or None}))
+    further = {"title": title or None, "dataset": dataset or None, "show": show}
+    return RequestDocument.from_dict(content | _written(further))
 
 
 def _definition(amounts: Mapping[str, Amount | None]) -> str:

@@ -5,6 +5,7 @@ is measured; its own draws give the variances of its noise. From both, the best 
 that no closed form was used for. Published values must be unbiased, published variances must equal it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -28,6 +29,7 @@ BUDGETS: tuple[dict[str, Any], ...] = (
     {"definition": "zero_concentrated", "rho": "1/8"},
 )
 LEVELS = [["v0", "v1"], ["v0", "v1.half"], ["v1"], ["v1.odd"], ["v0"], []]
+ZEROS = ({"v0": ("a",), "v1": ("d", "e")}, {"v0": ("b",), "v1": ("c",)})
 DRAWS = 1500
 # The variance of so many draws is known to about five percent; this is four times that.
 TOLERANCE = 0.2
@@ -53,10 +55,13 @@ def check(name: str) -> int:
 
 
 def _check_along(name: str) -> int:
-    """The same along a hierarchy, with groups of unequal size, an axis that is not first, and groups that are not nested."""
+    """The same along a hierarchy: groups of unequal size, an axis that is not first, groups that are not nested, impossible cells."""
     served = 0
-    for relation, budget in product(Relation, BUDGETS):
+    worlds = [*((relation, False) for relation in Relation), (Relation.REPLACE, True)]
+    for (relation, has_zeros), budget in product(worlds, BUDGETS):
         domain = branching(relation)
+        if has_zeros:
+            domain = replace(domain, structural_zeros=ZEROS)
         asked = {"rows": list(domain.variables), "margins": LEVELS, "objective": "cells"}
         try:
             plan = plan_of(domain, {"table": asked, "privacy": budget | {"strategy": name}})
@@ -121,9 +126,16 @@ class _Probe:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """One record for each cell of the full cross."""
+        """One record for each possible cell of the full cross."""
         sizes = [variable.categories.labels for variable in self.domain.variables.values()]
-        return [tuple(cell) for cell in np.array(np.meshgrid(*sizes)).T.reshape(-1, len(sizes)).tolist()]
+        cells = np.array(np.meshgrid(*sizes)).T.reshape(-1, len(sizes)).tolist()
+        return [tuple(cell) for cell in cells if not self._is_impossible(cell)]
+
+    def _is_impossible(self, cell: Sequence[str]) -> bool:
+        named = dict(zip(self.domain.variables, cell, strict=True))
+        return any(
+            all(named[v] in labels for v, labels in zero.items()) for zero in self.domain.structural_zeros
+        )
 
     def _source(self, *rows: tuple[str, ...]) -> MemorySource:
         columns = {name: [row[i] for row in rows] for i, name in enumerate(self.domain.variables)}

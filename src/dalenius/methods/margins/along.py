@@ -8,23 +8,37 @@ import numpy as np
 
 from dalenius.core import registry
 from dalenius.core.contracts import Measurement
-from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.law import Joint
+from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.law import IntArray, Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.linear import joint
-from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, tree_of
+from dalenius.methods.margins.levels import (
+    LevelCandidate,
+    LevelSetting,
+    independent_zeros,
+    shown_zeros,
+    tree_of,
+)
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.setting import MarginsAsked, purses
 
 STRATEGIES = "methods.margins.strategies"
 
 
-def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, list[tuple[Axis, ...]]]:
-    """The request along its tree, and the axes of every shown table."""
+def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, list[CellSpace]]:
+    """The request along its tree, and the cells of every shown table."""
     resolved = [resolve(domain, request.axes, m) for m in request.margins]
     place, leaves, levels, table = tree_of(request.axes, resolved)
+    spaces = [CellSpace(axes) for _, axes in resolved]
+    zeros: tuple[tuple[int, IntArray], ...] = ()
+    impossible = CellSpace(request.axes, request.structural_zeros, is_virtual=True).structural_indices
+    if impossible:
+        views = [view for view, _ in resolved]
+        shown = shown_zeros([len(axis) for axis in request.axes], impossible, views)
+        zeros = independent_zeros(views, shown)
+        spaces = [_with_zeros(space, cells) for space, cells in zip(spaces, shown, strict=True)]
     setting = LevelSetting(
         domain=domain,
         axes=request.axes,
@@ -40,8 +54,17 @@ def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, lis
         place=place,
         leaves=leaves,
         levels=levels,
+        impossible=impossible,
+        zeros=zeros,
     )
-    return setting, [axes for _, axes in resolved]
+    return setting, spaces
+
+
+def _with_zeros(space: CellSpace, cells: IntArray) -> CellSpace:
+    places = (
+        zip(*(p.tolist() for p in np.unravel_index(cells, space.shape)), strict=True) if space.axes else ()
+    )
+    return CellSpace(space.axes, frozenset(tuple(place) for place in places))
 
 
 def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandidate]:
@@ -79,7 +102,7 @@ def plan(
     domain: Domain, request: MarginsAsked
 ) -> list[tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]]:
     """Every option, priced and ready, the best first."""
-    setting, axes = setting_of(domain, request)
+    setting, spaces = setting_of(domain, request)
     if setting.total is not None and all(setting.table.cells(s) == 1 for s in setting.table.shown):
         raise Unsupported(
             "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
@@ -92,26 +115,26 @@ def plan(
             (
                 option.build()[0],
                 law,
-                assembling(law, axes),
+                assembling(law, spaces),
                 preview(setting, option, candidates, request.margins),
             )
         )
     return ready
 
 
-def assembling(law: Joint, axes: Sequence[tuple[Axis, ...]]) -> Assemble:
+def assembling(law: Joint, spaces: Sequence[CellSpace]) -> Assemble:
     """From blocks to tables, by the law alone."""
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         shown = joint.estimates(blocks, law)
         return tuple(
             Table(
-                name=" x ".join(axis.name for axis in own) or "total",
-                space=CellSpace(own),
+                name=" x ".join(axis.name for axis in space.axes) or "total",
+                space=space,
                 values=np.asarray(values, dtype=np.float64),
                 variance=variance,
             )
-            for own, values, variance in zip(axes, shown, joint.variances(law), strict=True)
+            for space, values, variance in zip(spaces, shown, joint.variances(law), strict=True)
         )
 
     return assemble

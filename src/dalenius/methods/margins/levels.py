@@ -15,14 +15,14 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Filter
 from dalenius.errors import TooLarge
-from dalenius.linear.nested import View
+from dalenius.linear.nested import View, aggregate
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import Move, moves
-from dalenius.linear.tree_law import STRUCTURE, TreeLaw
+from dalenius.linear.tree_law import MOST_ZEROS, STRUCTURE, TreeLaw
 from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
 
 MOST_UNIONS = 50_000_000
@@ -47,6 +47,8 @@ class LevelSetting:
     place: int
     leaves: Grouping
     levels: tuple[Axis, ...]
+    impossible: tuple[int, ...] = ()
+    zeros: tuple[tuple[int, IntArray], ...] = ()
 
     @property
     def detail(self) -> tuple[Axis, ...]:
@@ -76,7 +78,7 @@ class LevelSetting:
         """What follows from the precision of every part."""
         public = dict.fromkeys(self.public, inf)
         solved = TreeLeastSquares(self.table, dict(precisions) | public)
-        return TreeLaw(solved, self.place, np.asarray(self.leaves, dtype=np.int64), self.total)
+        return TreeLaw(solved, self.place, np.asarray(self.leaves, dtype=np.int64), self.total, self.zeros)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,6 +122,8 @@ class LevelCandidate:
             "levels": [axis.name for axis in setting.levels],
             "blocks": self.build()[1],
         }
+        if setting.impossible:
+            head["structural_zeros"] = list(setting.impossible)
         return Joint(STRUCTURE, head | self.law.to_parameters())
 
 
@@ -170,6 +174,34 @@ def tree_of(
         if part.leaves is not None and table.nodes(part) * tree.sizes[-1] > MOST_UNIONS:
             raise TooLarge("Two groupings that are not nested have too many groups; ask for one of them.")
     return place, leaves, tuple(_axis_of(axes[place], g, place, resolved) for g in spine), table
+
+
+def shown_zeros(shape: Sequence[int], impossible: Sequence[int], views: Sequence[View]) -> list[IntArray]:
+    """The cells of every shown table that are made of impossible cells only, flat."""
+    possible = np.ones(tuple(shape), dtype=np.float64)
+    possible.ravel()[list(impossible)] = 0
+    return [np.flatnonzero(aggregate(possible, view).ravel() == 0) for view in views]
+
+
+def independent_zeros(views: Sequence[View], zeros: Sequence[IntArray]) -> tuple[tuple[int, IntArray], ...]:
+    """The impossible cells of tables that are not sums of another: the others follow from them."""
+    chosen = []
+    for k, (view, cells) in enumerate(zip(views, zeros, strict=True)):
+        finer = (v for j, v in enumerate(views) if j != k and _is_sum(view, v))
+        if len(cells) and not any(True for _ in finer):
+            chosen.append((k, cells))
+    if sum(len(cells) for _, cells in chosen) > MOST_ZEROS:
+        raise TooLarge(
+            f"Least squares knows up to {MOST_ZEROS:,} impossible cells; this list shows more of them.",
+            limit=MOST_ZEROS,
+        )
+    return tuple(chosen)
+
+
+def _is_sum(coarse: View, fine: View) -> bool:
+    """Whether every cell of the first view is a sum of cells of the second, which is another."""
+    pairs = list(zip(coarse, fine, strict=True))
+    return coarse != fine and all(c is None or (f is not None and is_nested(f, c)) for c, f in pairs)
 
 
 def _onto(leaves: Grouping, groups: Grouping) -> list[int]:

@@ -84,7 +84,11 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
             if request.strategy in (None, name):
                 found.append(_priced(request, purse, name, steps, resolved))
     if not found:
-        raise Unsupported(f"The strategy {request.strategy!r} is not available along hierarchies.")
+        where = "where impossible cells are shown" if request.structural_zeros else "along hierarchies"
+        raise Unsupported(
+            f"The strategy {request.strategy!r} is not available {where} with this objective. Leave it out, name 'interior', or write"
+            ' objective = "cells" and name none.'
+        )
     score = 1 if request.objective == "maximum" else 0
     best = min(found, key=lambda option: option[0][score])
     (_, measurements, law, preview) = best

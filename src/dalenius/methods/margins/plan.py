@@ -35,6 +35,10 @@ NEW_OBJECTIVES = ("cells", "tables")
 """Objectives for which lists along hierarchies are measured level by level; the others plan as they always did."""
 
 
+MOST_ADVISED = 50
+"""Margins of a list for which a preview works out what another objective would give."""
+
+
 def plan_margins(question: Question) -> TablePlan:
     """The plan of a request that lists margins, or names a strategy for its table."""
     space, margins = question.space, question.margins
@@ -47,6 +51,7 @@ def plan_margins(question: Question) -> TablePlan:
         question.where,
         question.budget,
         question.definition,
+        question.neighbours,
         weights=question.weights or None,
         objective="weighted" if question.objective == "sum" else question.objective,
         strategy=question.strategy,
@@ -98,12 +103,11 @@ def plan_list(
         total=total,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
-    if isinstance(space, CellSpace) and shows_structural_zero(space, request.margins):
-        return finish(request, *nested.plan(domain, request))
+    has_zeros = isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
     is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
-    if is_along or (is_nested and objective in NEW_OBJECTIVES):
-        return _first(request, along.plan(domain, request))
-    if is_nested:
+    if is_along or ((is_nested or has_zeros) and objective in NEW_OBJECTIVES):
+        return _along(domain, request)
+    if is_nested or has_zeros:
         measurements, law, assemble, preview = nested.plan(domain, request)
         preview |= _advice(domain, request, preview)
         return finish(request, measurements, law, assemble, preview)
@@ -127,9 +131,20 @@ def plan_list(
     return _best(request, setting, every_option(setting, only=strategy))
 
 
+def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
+    """Level by level; where too many impossible cells are shown for that, the interior, which needs no least squares."""
+    try:
+        return _first(request, along.plan(domain, request))
+    except TooLarge as error:
+        if not request.structural_zeros or request.strategy not in (None, "interior"):
+            raise
+        measurements, law, assemble, preview = nested.plan(domain, replace(request, strategy="interior"))
+        return finish(request, measurements, law, assemble, preview | {"note": str(error).rstrip(".")})
+
+
 def _advice(domain: Domain, request: MarginsAsked, preview: dict[str, Any]) -> dict[str, str]:
     """What a request that plans as it always did could have instead."""
-    if request.strategy is not None:
+    if request.strategy is not None or len(request.margins) > MOST_ADVISED:
         return {}
     try:
         option = along.best(domain, replace(request, objective="cells"))
@@ -138,7 +153,8 @@ def _advice(domain: Domain, request: MarginsAsked, preview: dict[str, Any]) -> d
     if option["rmse"] > 0.99 * float(preview["rmse"]):
         return {}
     return {
-        "note": f'objective = "cells" measures level by level ({option["strategy"]}): root mean square'
+        "note": ("weights only decide between strategies here; " if request.weights else "")
+        + f'objective = "cells" measures level by level ({option["strategy"]}): root mean square'
         f" {option['rmse']:,.2f} instead of {preview['rmse']:,.2f}"
     }
 

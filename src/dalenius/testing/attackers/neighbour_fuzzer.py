@@ -16,7 +16,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
-from dalenius.errors import DaleniusError
+from dalenius.errors import DaleniusError, InternalError
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.attackers import grammar
 from dalenius.testing.attackers.grammar import World
@@ -26,6 +26,8 @@ from dalenius.testing.attackers.steps import pair_of
 ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 ALLOWED = 1 + 1e-7
+# Of so many drawn requests at least one can be planned in every corner that is attacked.
+PATIENCE = 60
 
 
 @dataclass(frozen=True)
@@ -134,18 +136,25 @@ def fuzz(
     keys: Mapping[str, Mapping[str, object]] | None = None,
     is_ended_by_fault: bool = False,
 ) -> Findings:
-    """So many requests, each on so many pairs; a method, a definition or keys of a part of the request may be fixed."""
+    """So many plans, each on so many pairs; a method, a definition or keys of a part of the request may be fixed.
+
+    Refused requests do not count: an attacker that is mostly refused would report that it found nothing. A fixed key that
+    is None is left out of the request.
+    """
     chance, findings = random.Random(seed), Findings()
-    for _ in range(requests):
+    while findings.planned < requests:
         world = grammar.world_of(chance)
         request = grammar.request_of(chance, method_name=method, definition=definition)
         for part, fixed in (keys or {}).items():
-            request[part] |= fixed
+            merged = request[part] | fixed
+            request[part] = {name: value for name, value in merged.items() if value is not None}
         planner = Planner(domain=world.domain, policy=grammar.POLICY)
         try:
             plan = planner.plan(RequestDocument.model_validate(request))
         except (DaleniusError, ValueError):
             findings.refused += 1
+            if findings.refused > PATIENCE * (findings.planned + 1):
+                raise InternalError("Almost everything in this corner of the grammar is refused.") from None
             continue
         findings.planned += 1
         for triple in attack(request, plan, world, chance, tries):

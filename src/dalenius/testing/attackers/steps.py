@@ -37,6 +37,7 @@ from dalenius.measurements.residual import Residual
 from dalenius.measurements.smooth import Smooth
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
@@ -55,6 +56,8 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     first = next(steps)
     if isinstance(first, LearnedBounds):
         return _learned(plan, first, here, there)
+    if isinstance(plan, RefinedCountPlan):
+        return _refined(plan, here, there)
     channels: list[AnswerPart] = []
     step: Measurement | None = first
     while step is not None:
@@ -292,6 +295,30 @@ def _learned(plan: Any, first: LearnedBounds, here: Source, there: Source) -> Ad
             side.append(sum(float(law[b]) for law, b in zip(laws, bounds, strict=True)))
         second = plan.second(tuple(max(first.least, b) for b in bounds))
         then.append(Together(tuple(channels_of(second, *exact))))
+    return Adaptive(AnswerPart(np.array(sides[0]), np.array(sides[1])), tuple(then))
+
+
+def _refined(plan: RefinedCountPlan, here: Source, there: Source) -> Adaptive:
+    """Every coarse answer near the data, and the fine counts of the groups that it makes large."""
+    coarse = plan.measurements[0]
+    counts = [fetched(coarse, side)[0].open_below_the_gate().tolist() for side in (here, there)]
+    reach = range(-6, max(max(side) for side in counts) + 7)
+    law, sides, then = plan.procedure.coarse_mechanism, ([], []), []  # type: ignore[var-annotated]
+    pairs: dict[tuple[int, ...], Together] = {}
+    for answer in product(reach, repeat=len(counts[0])):
+        for side, exact in zip(sides, counts, strict=True):
+            noise = np.array(answer, dtype=np.int64) - np.array(exact, dtype=np.int64)
+            side.append(float(law.log_pmf(noise).sum()))
+        large = tuple(g for g, v in enumerate(answer) if v >= plan.procedure.threshold)
+        if large not in pairs:
+            steps = plan.procedure.steps()
+            next(steps)
+            try:
+                fine = steps.send(Value(np.array(answer, dtype=np.int64)))
+                pairs[large] = Together(tuple(channels_of(fine, fetched(fine, here), fetched(fine, there))))
+            except StopIteration:
+                pairs[large] = Together(())
+        then.append(pairs[large])
     return Adaptive(AnswerPart(np.array(sides[0]), np.array(sides[1])), tuple(then))
 
 

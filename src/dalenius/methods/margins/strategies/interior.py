@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from dalenius.core.domain import MOST_CELLS
 from dalenius.errors import Unsupported
-from dalenius.linear.tree_split import split_candidates
+from dalenius.linear.tree_split import inner_part, part_cells
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.measured_levels import measured_levels
@@ -29,7 +29,7 @@ class InteriorStrategy:
     @staticmethod
     def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
         """The finest level by all detail that is shown; every level is a sum of its cells."""
-        *_, inner = split_candidates(setting.table, MOST_CELLS)
-        if not all(s.level <= inner[0] and set(s.margin) <= set(inner[1]) for s in setting.table.shown):
+        inner = inner_part(setting.table)
+        if part_cells(setting.table, inner) > MOST_CELLS:
             raise Unsupported("The interior is too large to be measured.")
         return measured_levels(setting, purse, "interior", {inner: 1.0})

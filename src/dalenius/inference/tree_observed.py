@@ -1,0 +1,87 @@
+"""A table of a release along a hierarchy, however large: sums and differences of its cells with exact variances.
+
+No covariance matrix is made. The variance of a weighted sum of cells (any union of places, any difference of unions) follows from the
+published law in time linear in the nodes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import Axis
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.release import Release
+from dalenius.errors import Unsupported
+from dalenius.inference.observation import adjusted_note
+from dalenius.linear import joint
+from dalenius.linear.tree_law import STRUCTURE, TreeLaw
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeObserved:
+    """Unbiased values of one table, and the law from which variances follow."""
+
+    axes: tuple[Axis, ...]
+    values: FloatArray
+    law: TreeLaw
+    position: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels on each axis."""
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Every cell; an impossible one is 0 with variance 0."""
+        return np.ones(self.shape, dtype=bool)
+
+    @property
+    def guess(self) -> FloatArray:
+        """The unbiased values."""
+        return self.values
+
+    def spread(self, weights: FloatArray) -> FloatArray:
+        """Covariance of weighted sums of the cells (rows of `weights`), from the noise alone."""
+        out = np.diag([self.law.square(self.position, row) for row in weights])
+        for i in range(len(weights)):
+            for j in range(i):
+                both = self.law.square(self.position, weights[i] + weights[j])
+                out[i, j] = out[j, i] = (both - out[i, i] - out[j, j]) / 2
+        return out
+
+
+def is_along(source: object) -> bool:
+    """Whether a release was measured level by level."""
+    return isinstance(source, Release) and isinstance(source.law, Joint) and source.law.structure == STRUCTURE
+
+
+def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
+    """The smallest shown table that has all the named axes."""
+    wanted = set(names)
+    tables = [
+        (table.space.size, k)
+        for k, table in enumerate(release.tables)
+        if wanted <= {axis.name for axis in table.space.axes}
+    ]
+    if not tables:
+        shown = "; ".join(table.name for table in release.tables)
+        raise Unsupported(f"No shown table has all of {sorted(wanted)}; there are: {shown}.")
+    table = release.tables[min(tables)[1]]
+    assert isinstance(release.law, Joint)
+    values = joint.linear_map(release, table)([block.values for block in release.blocks])
+    return TreeObserved(
+        axes=table.space.axes,
+        values=values.reshape(table.space.shape),
+        law=TreeLaw.of(release.law),
+        position=min(tables)[1],
+        notes=adjusted_note(release),
+    )

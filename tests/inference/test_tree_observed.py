@@ -1,0 +1,81 @@
+"""Sums and differences of places from a release along a hierarchy: exact errors, from the document alone, of any size."""
+
+import numpy as np
+import pytest
+
+from dalenius.core.law import Joint
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Provenance, Release
+from dalenius.curator import gate
+from dalenius.engines.memory import MemorySource
+from dalenius.errors import Unsupported
+from dalenius.inference.contrast import difference, total
+from dalenius.linear.tree_law import TreeLaw
+from dalenius.publish.to_json import from_json, to_json
+from dalenius.testing import spines
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    """A recorded release of 400 blocks, as it comes back from its document: its largest table has 3,200 cells."""
+    declared = spines.domain(400)
+    plan = spines.planned(declared, "tables")
+    source = MemorySource(
+        declared, {n: [v.categories.labels[0]] * 9 for n, v in declared.variables.items()}, b"x"
+    )
+    passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("places"))
+    stated = {"measure": "count", "mechanism": None, "options": {}}
+    made = Release(
+        tables=plan.assemble(passage.blocks),
+        blocks=passage.blocks,
+        law=plan.law,
+        provenance=Provenance(
+            dataset="spine",
+            population="spine",
+            version="1",
+            definition=plan.definition,
+            budget=plan.budget.to_dict(),
+            neighbours=plan.neighbours.to_dict(),
+            cost=plan.reservation.to_dict(),
+            mechanism=plan.mechanism,
+            strategy=plan.strategy,
+            evidence=plan.evidence.to_dict(),
+            software="test",
+            request=stated,
+            digest="0",
+            is_tainted=True,
+        ),
+    )
+    return from_json(to_json(made))
+
+
+def test_a_union_of_blocks_has_the_variance_that_the_law_states(release: Release) -> None:
+    blocks = [f"block {k}" for k in range(0, 400, 7)]
+    found = total(release, {"block": blocks, "sex": "sex 1"})
+    assert isinstance(release.law, Joint)
+    table = release.tables[-1].values.reshape(2, 400, 4)
+    assert found.value == pytest.approx(table[1, ::7].sum())
+    weights = np.zeros((2, 400, 4))
+    weights[1, ::7] = 1
+    cells = np.flatnonzero(weights)
+    within = TreeLaw.of(release.law).covariance(5, cells.tolist(), 5, cells.tolist())
+    assert found.std_error**2 == pytest.approx(within.sum(), rel=1e-9)
+
+
+def test_a_union_and_its_complement_add_up_to_the_total(release: Release) -> None:
+    inside, outside = ([f"block {k}" for k in range(400) if (k % 3 == 0) is keep] for keep in (True, False))
+    parts = [total(release, {"block": places}) for places in (inside, outside)]
+    assert sum(p.value for p in parts) == pytest.approx(total(release, {}).value, abs=1e-7)
+
+
+def test_a_difference_of_places_counts_common_cells_once(release: Release) -> None:
+    first, second = {"block.tract": ["tract 3", "tract 4"]}, {"block.tract": ["tract 4", "tract 5"]}
+    apart = {"block.tract": ["tract 3"]}, {"block.tract": ["tract 5"]}
+    assert difference(release, first, second).std_error == pytest.approx(
+        difference(release, *apart).std_error
+    )
+
+
+def test_axes_that_no_table_shows_together_are_refused_with_those_that_are(release: Release) -> None:
+    with pytest.raises(Unsupported, match="No shown table"):
+        total(release, {"block.county": "county 1", "age": "age 1"})

@@ -1,0 +1,103 @@
+"""Totals and means under individual privacy: every neighbour of small data through request documents, planted faults, refusals."""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from dalenius.core.domain import Bounds, Domain, Variable
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.release import Value
+from dalenius.errors import DaleniusError, Unsupported
+from dalenius.statistics.total import Total
+from dalenius.testing.asking import plan_of
+from dalenius.testing.attackers import at_the_data
+
+POLICY = {"allow": {"acknowledge": ["individual", "bootstrap"]}, "floors": {"individual": 1}}
+INDIVIDUAL = {"definition": "individual", "epsilon": "1.5"}
+LOW, HIGH, SIZE = 0, 4, 3
+
+
+def domain_of(relation: Relation = Relation.REPLACE, size: int | None = SIZE, missing: str = "0") -> Domain:
+    number = Variable(name="x", domain=Bounds(lower=Fraction(LOW), upper=Fraction(HIGH), missing=missing))
+    return Domain(
+        name="few",
+        population="few",
+        version="1",
+        variables={"x": number},
+        neighbours=Neighbours(relation=relation),
+        public_size=size,
+    )
+
+
+def test_totals_hold_for_every_neighbour_of_small_data() -> None:
+    seen = at_the_data.fuzz(11, 160, definition="individual", method="total")
+    assert seen.requests >= 15
+    assert seen.pairs > 500
+    assert not seen.broken
+
+
+def test_half_the_sensitivity_of_a_total_is_found() -> None:
+    right = Total.local
+    with patch.object(Total, "local", lambda self, values, near: right(self, values, near) // 2):
+        assert at_the_data.fuzz(11, 60, definition="individual", method="total").broken
+
+
+def test_the_noise_of_a_mean_hides_every_record_of_these_data() -> None:
+    """At every list of three: the sum moves by at most the scale's sensitivity, and some record moves it that far."""
+    step: Any = plan_of(
+        domain_of(), {"table": {"measure": "mean", "of": "x"}, "privacy": INDIVIDUAL}, POLICY
+    ).measurements[0]
+    for values in product(range(LOW, HIGH + 1), repeat=SIZE):
+        list_ = np.array(values, dtype=np.int64)
+        moves = [
+            abs(int(step.statistic.value(np.array(_with(values, i, v)))) - step.statistic.value(list_))
+            for i in range(SIZE)
+            for v in range(LOW, HIGH + 1)
+        ]
+        assert step.sensitivity(list_) == max(moves)
+
+
+def _with(values: tuple[int, ...], place: int, value: int) -> list[int]:
+    return [value if i == place else v for i, v in enumerate(values)]
+
+
+def test_a_mean_is_shown_in_the_unit_of_its_variable() -> None:
+    plan = plan_of(domain_of(), {"table": {"measure": "mean", "of": "x"}, "privacy": INDIVIDUAL}, POLICY)
+    step: Any = plan.measurements[0]
+    block = step.block(Value(np.array([6], dtype=np.int64)))
+    assert plan.assemble((block,))[0].values.tolist() == [2.0]
+    assert plan.limits == (0.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("domain", "table"),
+    [
+        (domain_of(Relation.ADD_REMOVE), {"measure": "mean", "of": "x"}),
+        (domain_of(size=None), {"measure": "mean", "of": "x"}),
+        (domain_of(missing="drop"), {"measure": "mean", "of": "x"}),
+        (domain_of(), {"measure": "mean", "of": "x", "where": {"x": {"at_least": 1}}}),
+        (domain_of(), {"measure": "total", "of": "x", "rows": [{"variable": "x", "cuts": [0, 2, 4]}]}),
+    ],
+)
+def test_what_is_not_proved_is_refused_by_name(domain: Domain, table: dict[str, Any]) -> None:
+    with pytest.raises(Unsupported):
+        plan_of(domain, {"table": table, "privacy": INDIVIDUAL}, POLICY)
+
+
+def test_means_under_bootstrap_and_tables_of_counts_are_refused_by_name() -> None:
+    for table, definition in (
+        ({"measure": "mean", "of": "x"}, "bootstrap"),
+        ({"rows": [{"variable": "x", "cuts": [0, 2, 4]}]}, "individual"),
+        ({"rows": [{"variable": "x", "cuts": [0, 2, 4]}]}, "bootstrap"),
+    ):
+        with pytest.raises(DaleniusError):
+            plan_of(domain_of(), {"table": table, "privacy": INDIVIDUAL | {"definition": definition}}, POLICY)
+
+
+def test_nothing_is_served_that_the_policy_does_not_acknowledge() -> None:
+    with pytest.raises(DaleniusError, match="acknowledge"):
+        plan_of(domain_of(), {"table": {"measure": "total", "of": "x"}, "privacy": INDIVIDUAL})
