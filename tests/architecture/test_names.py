@@ -29,7 +29,7 @@ DESCRIPTIVE = {
 }
 
 # Local variables named after what happened to them, not after what they hold. The numbers may only fall.
-PARTICIPLES = {"found": 147, "known": 73, "seen": 68, "given": 38, "kept": 56}
+PARTICIPLES = {"found": 49, "known": 20, "seen": 68, "given": 27, "kept": 55}
 
 
 def classes() -> Iterator[tuple[Path, ast.ClassDef]]:

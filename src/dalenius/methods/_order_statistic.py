@@ -61,8 +61,8 @@ def plan_smooth(question: Question, name: str, statistic: SmoothStatistic) -> Ta
     method, epsilon = str(question.parameter("method")), question.budget.epsilon
     if epsilon is None:
         raise ParameterError("Noise at the smooth sensitivity needs epsilon.", name="epsilon")
-    given = question.parameter("beta")
-    beta = default_beta(method, epsilon) if given is None else rational(given, "beta")
+    named_beta = question.parameter("beta")
+    beta = default_beta(method, epsilon) if named_beta is None else rational(named_beta, "beta")
     noise = Cauchy(epsilon, beta) if method == "cauchy" else Lomax(epsilon, beta)
     measurement = Smooth(
         name=f"{name} of {question.of}", statistic=statistic, noise=noise, neighbours=question.neighbours
