@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,14 @@ def test_no_flag_of_any_verb_shows_a_type() -> None:
         said = ok(*path, "--help")
         assert "<bool>" not in said and "BOOLEAN" not in said, path
         assert "--help" in said
+
+
+def test_no_word_in_brackets_is_lost_from_a_help_text() -> None:
+    for path in verbs(get_command(app)):
+        command: Any = get_command(app)
+        for name in path:
+            command = command.commands[name]
+        assert not re.search(r"(?<!\\)\[\w+\]", command.help or ""), f"{path}: write \\[ for a bracket"
 
 
 def test_documents_come_from_standard_input(folder: Path) -> None:

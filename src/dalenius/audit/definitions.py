@@ -159,11 +159,11 @@ def random(
 
     generator = Random(seed)
     rows, weights = list(distribution), list(distribution.values())
-    held, known = 0, dict[Data, LogLaw]()
+    held, laws = 0, dict[Data, LogLaw]()
     for _ in range(draws):
         drawn = generator.choices(rows, weights, k=size + 1)
         left, right = (tuple(sorted(d)) for d in (drawn[:-1], (*drawn[:-2], drawn[-1])))
-        p, q = (known.setdefault(d, known.get(d) or law(d, d)) for d in (left, right))
+        p, q = (laws.setdefault(d, laws.get(d) or law(d, d)) for d in (left, right))
         held += (hockey_stick(p, q, epsilon) <= delta) if delta else (loss(p, q) <= epsilon + 1e-12)
     lower = float(beta.ppf(1 - confidence, held, draws - held + 1)) if held else 0.0
     return Proportion(held / draws, lower, draws)

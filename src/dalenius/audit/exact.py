@@ -30,6 +30,14 @@ class _Pmf:
         self.outside = -((-(table.left + table.right) << bits) // least)
         self.support = law.support
 
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether table and support are their own mirror images, as computed and not as the law says."""
+        low, high = self.support
+        ends = 2 * self.first + len(self.low) - 1
+        is_even = low is high is None or (low is not None and high is not None and low + high == ends)
+        return is_even and self.low == self.low[::-1] and self.high == self.high[::-1]
+
     def pairs(self, shift: int) -> list[tuple[int, int, int, int]]:
         """(p low, p high, q low, q high) at every point of the table: p of the noise, q of the noise + shift."""
         rows = []
@@ -59,8 +67,10 @@ def product_hockey_stick(
     if len(pmf.low) ** len(shifts) > _MOST_POINTS:
         raise TooLarge(f"The product has more than {_MOST_POINTS} points.")
     factor = exp_enclosure(epsilon, bits)
-    both = [_one_direction(pmf, tuple(sign * s for s in shifts), factor) for sign in (1, -1)]
-    return max(b[0] for b in both), min(max(b[1] for b in both), Fraction(1))
+    # Noise that is its own mirror image has the same loss in both directions.
+    signs = (1,) if pmf.is_mirrored else (1, -1)
+    bounds = [_one_direction(pmf, tuple(sign * s for s in shifts), factor) for sign in signs]
+    return max(b[0] for b in bounds), min(max(b[1] for b in bounds), Fraction(1))
 
 
 def _one_direction(pmf: _Pmf, shifts: tuple[int, ...], factor: tuple[int, int]) -> Bounds:

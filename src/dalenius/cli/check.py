@@ -29,13 +29,13 @@ def check(
     from dalenius.spec.request import RequestDocument
 
     origin = written(document)
-    found = load.load_any(origin)
-    kind = type(found).__name__.removesuffix("Document").lower()
+    content = load.load_any(origin)
+    kind = type(content).__name__.removesuffix("Document").lower()
     facts: dict[str, Any] = {"document": kind, "valid": True}
-    if isinstance(found, DatasetDocument):
-        facts |= _dataset(found)
-    elif isinstance(found, RequestDocument) and found.dataset:
-        facts |= _request(found, origin)
+    if isinstance(content, DatasetDocument):
+        facts |= _dataset(content)
+    elif isinstance(content, RequestDocument) and content.dataset:
+        facts |= _request(content, origin)
     if as_json:
         emit(facts)
         return

@@ -8,6 +8,9 @@ import typer
 from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dalenius.core.sealed import Confidential
     from dalenius.curator.curator import Curator
     from dalenius.spec.request import RequestDocument
 
@@ -20,9 +23,13 @@ app = typer.Typer(
 By = Annotated[str, typer.Option("--by", help="Who looks; written to the ledger.")]
 
 
-def _opened(
-    request: Path, ledger: str | None, anchor: Path | None, policy: Path | None
-) -> "tuple[Curator, RequestDocument]":
+def _print(
+    look: "Callable[[Curator, RequestDocument], Confidential]",
+    request: Path,
+    ledger: str | None,
+    anchor: Path | None,
+    policy: Path | None,
+) -> None:
     from dalenius.cli.documents import written
     from dalenius.cli.output import existing_ledger
     from dalenius.curator.curator import Curator
@@ -32,7 +39,8 @@ def _opened(
     document = load.load_request(origin)
     dataset = load.load_dataset(load.dataset_of(document, origin))
     book = existing_ledger(ledger, dataset)
-    return Curator.open(dataset, ledger=book, anchor=anchor, policy=policy), document
+    with Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator:
+        typer.echo(str(look(curator, document)))
 
 
 @app.command()
@@ -44,9 +52,7 @@ def table(
     policy: PolicyPath = None,
 ) -> None:
     """Print the exact counts that a request asks for."""
-    curator, document = _opened(request, ledger, anchor, policy)
-    with curator:
-        typer.echo(str(curator.inspect(document, by=by)))
+    _print(lambda curator, document: curator.inspect(document, by=by), request, ledger, anchor, policy)
 
 
 @app.command()
@@ -61,9 +67,13 @@ def plan(
     policy: PolicyPath = None,
 ) -> None:
     """Print what a plan whose noise follows the data would do to them: scales, expected losses, the checklist, claims."""
-    curator, document = _opened(request, ledger, anchor, policy)
-    with curator:
-        typer.echo(str(curator.inspect_plan(document, record=record, by=by)))
+    _print(
+        lambda curator, document: curator.inspect_plan(document, record=record, by=by),
+        request,
+        ledger,
+        anchor,
+        policy,
+    )
 
 
 @app.command()
@@ -75,6 +85,6 @@ def dominance(
     policy: PolicyPath = None,
 ) -> None:
     """Print which cells of a request with measure = "dominance" a few contributors dominate."""
-    curator, document = _opened(request, ledger, anchor, policy)
-    with curator:
-        typer.echo(str(curator.inspect_dominance(document, by=by)))
+    _print(
+        lambda curator, document: curator.inspect_dominance(document, by=by), request, ledger, anchor, policy
+    )

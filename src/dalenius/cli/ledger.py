@@ -72,10 +72,12 @@ def _only(ledger: "Ledger", population: str | None) -> str:
     """The population that was named, or the only one there is."""
     from dalenius.errors import ParameterError
 
-    known = ledger.populations()
-    if population is None and len(known) != 1:
-        raise ParameterError(f"Name a population with --population. Known: {', '.join(known) or 'none'}.")
-    return population or known[0]
+    populations = ledger.populations()
+    if population is None and len(populations) != 1:
+        raise ParameterError(
+            f"Name a population with --population. Known: {', '.join(populations) or 'none'}."
+        )
+    return population or populations[0]
 
 
 @app.command()

@@ -70,7 +70,7 @@ def import_(
         int, typer.Option(min=1, max=12, help="Cells that one unit can move: 1, or 2 under replace.")
     ] = 1,
 ) -> None:
-    """Judge a table exactly, and print the [privacy] section of a request that uses it."""
+    r"""Judge a table exactly, and print the \[privacy] section of a request that uses it."""
     from dalenius.core.rationals import plain, rational
     from dalenius.core.sensitivity import Sensitivity
     from dalenius.exact import perturbation

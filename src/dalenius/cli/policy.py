@@ -29,22 +29,28 @@ def show(
 
     document = load.load_dataset(dataset)
     with Ledger.open(existing_ledger(ledger, document), anchor=anchor, may_write=False) as book:
-        known = recorded(book, document.domain())
-    given = load.load_policy(document.policy_location) if document.policy_location else None
-    changes = differences(known.policy, given, PolicyDocument.model_fields) if known and given else []
+        in_force = recorded(book, document.domain())
+    file_policy = load.load_policy(document.policy_location) if document.policy_location else None
+    changes = (
+        differences(in_force.policy, file_policy, PolicyDocument.model_fields)
+        if in_force and file_policy
+        else []
+    )
     if as_json:
-        facts = {} if known is None else {"digest": known.digest, "by": known.by, "at": known.at}
-        content = None if known is None else known.policy.to_dict()
+        facts = {} if in_force is None else {"digest": in_force.digest, "by": in_force.by, "at": in_force.at}
+        content = None if in_force is None else in_force.policy.to_dict()
         emit(facts | {"policy": content, "differences": changes})
         return
     out = console()
-    if known is None:
+    if in_force is None:
         out.print(
             "The ledger records no policy for this data set yet; the first registration or release will."
         )
         return
-    out.print(f"Policy {known.digest[:12]}, recorded {known.at[:10]} by {known.by or 'nobody named'}.")
-    out.print_json(data=known.policy.to_dict())
+    out.print(
+        f"Policy {in_force.digest[:12]}, recorded {in_force.at[:10]} by {in_force.by or 'nobody named'}."
+    )
+    out.print_json(data=in_force.policy.to_dict())
     for change in changes:
         out.print(f"Different: {change}")
 

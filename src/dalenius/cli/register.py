@@ -81,7 +81,7 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
     from dalenius.core.rationals import plain
     from dalenius.ledger.policy import recorded
 
-    known = recorded(curator.ledger, curator.domain)
+    in_force = recorded(curator.ledger, curator.domain)
     account = curator.ledger.account(curator.domain.population)
     slack = Fraction(1, 10**6)
     return {
@@ -97,7 +97,7 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
             "delta": float(account.limit.delta + slack),
         },
         "policy": None if policy is None else str(policy),
-        "policy_digest": "" if known is None else known.digest,
+        "policy_digest": "" if in_force is None else in_force.digest,
     }
 
 

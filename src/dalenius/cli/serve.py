@@ -100,9 +100,9 @@ def _reset_password(settings: "ServerConfig", name: str) -> None:
     password = secrets.token_urlsafe(15)
     store = StateStore(settings.store_location)
     accounts = Accounts(store)
-    known = [user.name for user in accounts.users()]
-    if name not in known:
-        raise UnknownName.among("user", name, known)
+    names = [user.name for user in accounts.users()]
+    if name not in names:
+        raise UnknownName.among("user", name, names)
     accounts.set_password(name, password, by="")
     Queue(store, settings.tick).end_all(name, renewed(name))
     store.close()

@@ -283,7 +283,9 @@ def _check_scope(method: Method, question: Question) -> None:
     if question.scope in method.scopes:
         return
     served = [
-        name for name, known in registry.every("definitions").items() if Scope(known.scope) in method.scopes
+        name
+        for name, definition in registry.every("definitions").items()
+        if Scope(definition.scope) in method.scopes
     ]
     raise Unsupported(
         f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",

@@ -107,15 +107,15 @@ def _occupation(rng: np.random.Generator, education: Array, sex: Array) -> Array
     typical, lean, size = (
         np.array([getattr(o, name) for o in OCCUPATIONS]) for name in ("education", "lean", "size")
     )
-    found = np.empty(len(education), dtype=np.int64)
+    occupations = np.empty(len(education), dtype=np.int64)
     for level in range(5):
         for side in (0, 1):
             where = np.flatnonzero((education == level) & (sex == side))
             weight = size * np.exp(
                 -((typical - 0.9 * level) ** 2) / 1.1 + lean * (0.6 if side == 0 else -0.6)
             )
-            found[where] = rng.choice(len(size), len(where), p=weight / weight.sum())
-    return found
+            occupations[where] = rng.choice(len(size), len(where), p=weight / weight.sum())
+    return occupations
 
 
 def _hours(rng: np.random.Generator, number: Array, sex: Array) -> Array:

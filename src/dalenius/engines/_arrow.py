@@ -35,8 +35,8 @@ def _fast(variable: Variable, array: Any) -> Column | None:
         if is_integer:
             return code_integers(variable.bounds, numbers.astype(np.int64, copy=False))
         return code_floats(variable, numbers)
-    found = IntegerMap.of(variable.categories) if is_integer else None
-    return found.take(numbers) if found is not None else None
+    integers = IntegerMap.of(variable.categories) if is_integer else None
+    return integers.take(numbers) if integers is not None else None
 
 
 def code_by_dictionary(variable: Variable, array: Any) -> Factored:

@@ -107,8 +107,8 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
         frame = arrow_table(data)
         connection.register("microdata", frame)
         return ReadableTable("microdata", frame=frame)
-    found = [str(data)] if Path(data).is_file() else sorted(glob(str(data)))
-    files = tuple(Path(name) for name in found if Path(name).is_file())
+    paths = [str(data)] if Path(data).is_file() else sorted(glob(str(data)))
+    files = tuple(Path(name) for name in paths if Path(name).is_file())
     if not files:
         raise DocumentError(f"There is no data file {str(data)!r}.", received=str(data))
     suffix = files[0].suffix.lower()

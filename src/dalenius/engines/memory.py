@@ -238,8 +238,8 @@ def columns_of(data: Any, names: Sequence[str]) -> Mapping[str, Sequence[object]
     if isinstance(data, list | tuple):
         if not all(isinstance(row, Mapping) for row in data):
             raise RequestError("Rows must be mappings of column name to value.")
-        found = list(dict.fromkeys([*names, *(key for row in data for key in row)]))
-        return {name: [row.get(name) for row in data] for name in found}
+        columns = list(dict.fromkeys([*names, *(key for row in data for key in row)]))
+        return {name: [row.get(name) for row in data] for name in columns}
     if hasattr(data, "to_arrow"):
         data = data.to_arrow()
     elif type(data).__module__.startswith("pandas"):

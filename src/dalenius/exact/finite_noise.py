@@ -33,8 +33,8 @@ MOST_LIMIT = 1 << 13
 
 def exponential_weights(unit: Fraction, keys: Sequence[int], first: int, bits: int) -> WeightTable:
     """Weights exp(unit * key) for a table of non-positive integer keys."""
-    known = {key: exp_enclosure(unit * key, bits) for key in set(keys)}
-    return WeightTable(bits, first, [known[k][0] for k in keys], [known[k][1] for k in keys])
+    enclosures = {key: exp_enclosure(unit * key, bits) for key in set(keys)}
+    return WeightTable(bits, first, [enclosures[k][0] for k in keys], [enclosures[k][1] for k in keys])
 
 
 def impossible(law: IntegerLaw, size: int) -> Fraction:
@@ -178,8 +178,8 @@ def _sharpened(
     pairs = []
     if products:
         with suppress(TooLarge):
-            found = [rho_of(one, delta) for one in additive.product_losses(products)]
-            pairs.append((max(rho for rho, _ in found), max(used for _, used in found)))
+            costs = [rho_of(one, delta) for one in additive.product_losses(products)]
+            pairs.append((max(rho for rho, _ in costs), max(used for _, used in costs)))
     if delta < 1 and additive.is_searched(sensitivity):
         rho = additive.worst_sum(sensitivity, lambda s: _cell_rho(cast(Hashable, law), s, is_log_concave))
         cells = min(sensitivity.l0, -(-sensitivity.l1 // 1))
@@ -196,8 +196,8 @@ def _cell_rho(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
     # A smaller shift of log-concave noise is a post-processing of a larger one; the events of failure are nested.
     sizes = range(size, size + 1) if is_log_concave else range(1, size + 1)
     signs = (1,) if is_symmetric(noise) else (1, -1)
-    found = [rho_of(of_shift(noise, sign * s), impossible(noise, s))[0] for s in sizes for sign in signs if s]
-    return max(found, default=Fraction(0))
+    costs = [rho_of(of_shift(noise, sign * s), impossible(noise, s))[0] for s in sizes for sign in signs if s]
+    return max(costs, default=Fraction(0))
 
 
 class SquaredExponential(ABC):

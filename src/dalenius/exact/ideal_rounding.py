@@ -47,12 +47,12 @@ def exponential(uniform: LazyUniform) -> Ideal:
     """-log U: a standard exponential."""
 
     def enclose(bits: int) -> Enclosure:
-        known = bits
-        low, high = uniform.enclose(known)
+        drawn_bits = bits
+        low, high = uniform.enclose(drawn_bits)
         while low == 0:
-            known = uniform_bits(known)
-            low, high = uniform.enclose(known)
-        smallest, largest = log_enclosure(low, high, known, bits)
+            drawn_bits = uniform_bits(drawn_bits)
+            low, high = uniform.enclose(drawn_bits)
+        smallest, largest = log_enclosure(low, high, drawn_bits, bits)
         return max(-largest, 0), max(-smallest, 0)
 
     return enclose

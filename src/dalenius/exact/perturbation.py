@@ -215,8 +215,8 @@ def cell_rho(kernel: Kernel, size: int, delta: Fraction) -> Fraction:
     pairs = {_pair_of(_row(kernel, a), _row(kernel, b)) for a, b in _pairs(kernel, size)}
     if len(pairs) > _MOST_PAIRS:
         raise TooLarge("The table has too many different pairs of rows for an exact price.")
-    found = (concentrated(Pair.of_rows(dict(p), dict(q), kernel.scale), delta)[0] for p, q in pairs)
-    return max(found, default=Fraction(0))
+    costs = (concentrated(Pair.of_rows(dict(p), dict(q), kernel.scale), delta)[0] for p, q in pairs)
+    return max(costs, default=Fraction(0))
 
 
 def _pair_of(p: Mapping[int, int], q: Mapping[int, int]) -> tuple[tuple[tuple[int, int], ...], ...]:
@@ -243,9 +243,9 @@ def table_rho(
 
 def judge(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The exact delta at epsilon, or a refusal that says which counts the table gives away."""
-    found = table_delta(kernel, sensitivity, epsilon)
-    if found <= delta:
-        return found
+    exact_delta = table_delta(kernel, sensitivity, epsilon)
+    if exact_delta <= delta:
+        return exact_delta
     one = loss_of(kernel, 1)
     reason = (
         f"with probability {float(one.impossible):.3g} a count of {one.rows[0]} is shown as a value that a count of"
@@ -254,10 +254,10 @@ def judge(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction, delta: Fr
         else f"its largest loss is {float(one.largest_finite):.4g}"
     )
     raise NotAllowed(
-        f"The perturbation table {kernel.name!r} is ({float(epsilon):g}, {float(found):.3g})-differentially private and"
+        f"The perturbation table {kernel.name!r} is ({float(epsilon):g}, {float(exact_delta):.3g})-differentially private and"
         f" not ({float(epsilon):g}, {float(delta):.3g}): {reason}.",
         epsilon=str(epsilon),
-        delta=float(found),
+        delta=float(exact_delta),
     )
 
 

@@ -45,21 +45,21 @@ def rate(
     """Selected count per unit of a known exposure (person-years, inhabitants)."""
     if exposure <= 0:
         raise ParameterError(f"exposure must be positive; received {exposure}.")
-    found = total(source, where, kind=kind, confidence=confidence)
-    assert found.interval is not None
+    count = total(source, where, kind=kind, confidence=confidence)
+    assert count.interval is not None
     scaled = made(
-        found.interval.lower / exposure,
-        found.interval.upper / exposure,
+        count.interval.lower / exposure,
+        count.interval.upper / exposure,
         confidence,
-        found.interval.kind,
-        found.interval.method,
+        count.interval.kind,
+        count.interval.method,
     )
     return Estimate(
         name=f"rate of {describe(where)}",
-        value=found.value / exposure,
-        std_error=found.std_error / exposure,
+        value=count.value / exposure,
+        std_error=count.std_error / exposure,
         interval=scaled,
-        assumptions=(*found.assumptions, f"Exposure {exposure:g} is taken as known."),
+        assumptions=(*count.assumptions, f"Exposure {exposure:g} is taken as known."),
     )
 
 

@@ -56,15 +56,15 @@ def fit_one(seen: Observed | JointObserved, model: Model, *, start: FloatArray |
     """The fit of one observed table, to full precision; without coefficients where there are too many to hold."""
     if isinstance(seen, JointObserved):
         matrix, _ = formula.design(model, seen.axes)
-        found = quasi_fit(
+        fit = quasi_fit(
             seen.values.reshape(1, -1),
             seen.covariance,
             matrix,
             start=None if start is None else start.reshape(1, -1),
             total=seen.total,
         )
-        mean = found.mean[0].reshape(seen.shape)
-        return Fit(mean, -0.5 * float(found.distance[0]), found.coefficients[0], found.information[0], True)
+        mean = fit.mean[0].reshape(seen.shape)
+        return Fit(mean, -0.5 * float(fit.distance[0]), fit.coefficients[0], fit.information[0], True)
     begin = flat_start(seen.guess, model, seen.possible) if start is None else start
 
     def evaluate(mean: FloatArray, _: object) -> Moments:

@@ -69,11 +69,11 @@ def model(formula: "str | Model", names: Sequence[str]) -> Model:
 
 def closed(terms: Iterable[Term]) -> frozenset[Term]:
     """All subsets of the terms."""
-    found: set[Term] = {frozenset()}
+    terms_below: set[Term] = {frozenset()}
     for term in terms:
         for size in range(1, len(term) + 1):
-            found.update(frozenset(part) for part in combinations(sorted(term), size))
-    return frozenset(found)
+            terms_below.update(frozenset(part) for part in combinations(sorted(term), size))
+    return frozenset(terms_below)
 
 
 def saturated(names: Sequence[str]) -> Model:
@@ -126,15 +126,15 @@ class _FormulaReader:
         tokens, place = [], 0
         text = text.strip()
         while place < len(text):
-            found = _TOKEN.match(text, place)
-            if not found:
+            token = _TOKEN.match(text, place)
+            if not token:
                 raise ParameterError(
                     f"The formula cannot be read at {text[place : place + 20]!r}.", received=text
                 )
-            quoted, plain, number, sign = found.groups()
+            quoted, plain, number, sign = token.groups()
             kind = "name" if quoted or plain else ("number" if number else sign)
             tokens.append((kind, quoted or plain or number or sign))
-            place = found.end()
+            place = token.end()
         if sum(kind == "(" for kind, _ in tokens) > _MOST_BRACKETS:
             raise ParameterError(f"A formula has at most {_MOST_BRACKETS} brackets.")
         return tokens

@@ -70,7 +70,7 @@ def goodness_of_fit(
         values = seen.simulate(mean, replicates, simulation.generator(seed))
         simulated, _ = of(values, mean)
     asymptotic = float(chdtrc(max(freedom, 1), observed))
-    found = Calibrated(
+    calibration = Calibrated(
         statistic=observed,
         p_value=monte_carlo_p(observed, simulated),
         simulated=simulated,
@@ -79,9 +79,9 @@ def goodness_of_fit(
         asymptotic_p_value=asymptotic,
         is_asymptotic_safe=is_safe(seen, mean),
     )
-    if method == "asymptotic" and not found.is_asymptotic_safe:
+    if method == "asymptotic" and not calibration.is_asymptotic_safe:
         raise ParameterError("The chi-square law is not safe at this noise; use method='monte-carlo'.")
-    return result(seen, found, f"Goodness of fit of {' x '.join(seen.names)}", method)
+    return result(seen, calibration, f"Goodness of fit of {' x '.join(seen.names)}", method)
 
 
 def _shares(probabilities: Sequence[float] | FloatArray | None, possible: NDArray[np.bool_]) -> FloatArray:

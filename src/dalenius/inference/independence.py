@@ -69,15 +69,15 @@ def nested_test(
     """Likelihood ratio between two nested log-linear models, as a result that prints itself."""
     if method not in METHODS[:2]:
         raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
-    found = calibrate(
+    calibration = calibrate(
         seen, null, alternative, replicates=replicates if method == "monte-carlo" else 0, seed=seed
     )
-    if method == "asymptotic" and not found.is_asymptotic_safe:
+    if method == "asymptotic" and not calibration.is_asymptotic_safe:
         raise ParameterError(
             "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted mean, "
             "and that mean at least 5. Use method='monte-carlo'."
         )
-    return result(seen, found, title, method)
+    return result(seen, calibration, title, method)
 
 
 def result(seen: Seen, found: Calibrated, title: str, method: str) -> TestResult:

@@ -233,18 +233,18 @@ def logistic(source: Source, outcome: str, predictors: str, *names: str) -> Logl
         raise ParameterError("The outcome cannot be among its own predictors.")
     others = frozenset(k for k in range(len(seen.names)) if k != own)
     terms = formulas.closed([others, *(term | {own} for term in effects.terms)])
-    found = loglinear(seen, Model(terms, seen.names))
+    whole = loglinear(seen, Model(terms, seen.names))
     prefix = f"{outcome}["
     shown = tuple(
-        label for label in found.labels if any(part.startswith(prefix) for part in label.split(":"))
+        label for label in whole.labels if any(part.startswith(prefix) for part in label.split(":"))
     )
     return LoglinearFit(
-        model=found.model,
+        model=whole.model,
         seen=seen,
-        fit=found.fit,
-        design=found.design,
-        labels=found.labels,
-        deviance=found.deviance,
-        degrees_of_freedom=found.degrees_of_freedom,
+        fit=whole.fit,
+        design=whole.design,
+        labels=whole.labels,
+        deviance=whole.deviance,
+        degrees_of_freedom=whole.degrees_of_freedom,
         shown=shown,
     )

@@ -102,8 +102,8 @@ class Noise:
             step = scaled * vectors[-1]
             diagonal.append(float(step @ vectors[-1]))
             for _ in range(2):
-                for known in vectors:
-                    step = step - (known @ step) * known
+                for vector in vectors:
+                    step = step - (vector @ step) * vector
             length = float(np.linalg.norm(step))
             if length < 1e-10:
                 break

@@ -205,10 +205,10 @@ def find_table(release: Release, names: Sequence[str]) -> Table:
         return release.table
     fitting = [t for t in release.tables if set(names) <= {a.name for a in t.space.axes}]
     if not fitting:
-        known = sorted({a.name for t in release.tables for a in t.space.axes})
-        unknown = [n for n in names if n not in known]
+        names_shown = sorted({a.name for t in release.tables for a in t.space.axes})
+        unknown = [n for n in names if n not in names_shown]
         if unknown:
-            raise UnknownName.among("axis", unknown[0], known)
+            raise UnknownName.among("axis", unknown[0], names_shown)
         raise Unsupported(
             f"No released table has the axes {', '.join(names)} together.", received=list(names)
         )

@@ -44,21 +44,21 @@ class Register:
                 f"Data set {self.dataset!r} belongs to population {owner!r}; a new version of it cannot belong to "
                 f"{self.population!r}, because a new version brings no new budget.",
             )
-        known = draft.state.registrations.get((self.dataset, self.version))
-        if known is not None:
-            if known.fingerprint != self.fingerprint:
+        registration = draft.state.registrations.get((self.dataset, self.version))
+        if registration is not None:
+            if registration.fingerprint != self.fingerprint:
                 raise DataChanged(
                     f"Another file is registered as {self.dataset!r}, version {self.version!r}. Register the "
                     "changed file under a new version; both share the population's budget.",
                     dataset=self.dataset,
                     version=self.version,
                 )
-            if known.domain_digest != self.domain_digest:
+            if registration.domain_digest != self.domain_digest:
                 raise Conflict(
                     f"{self.dataset!r}, version {self.version!r}, is registered with another declaration. "
                     "Register the changed declaration under a new version.",
                 )
-            return known
+            return registration
         body = {
             "dataset": self.dataset,
             "version": self.version,

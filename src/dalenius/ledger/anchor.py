@@ -99,16 +99,16 @@ class AnchorFile:
         """Every line of the file; one that cannot be read, or speaks of another ledger, is not signed."""
         if not self.path.exists():
             return []
-        found = []
+        heads = []
         for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             if not text:
                 continue
             if _is_cut(text):
-                found.append(AnchorLine(0, "", False, is_cut=True))
+                heads.append(AnchorLine(0, "", False, is_cut=True))
                 continue
             line = self._checked(text)
-            found.append(line if line.ledger == ledger else replace(line, is_signed=False))
-        return found
+            heads.append(line if line.ledger == ledger else replace(line, is_signed=False))
+        return heads
 
     def last_lines(self) -> tuple[str, ...]:
         """The end of the file as it stands."""

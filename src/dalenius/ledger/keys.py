@@ -34,9 +34,9 @@ class KeyFolder:
 
     def get_or_make(self, name: str) -> bytes:
         """The secret; of several processes that make one at the same moment, the first wins."""
-        known = self.find(name)
-        if known is not None:
-            return known
+        key = self.find(name)
+        if key is not None:
+            return key
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._path(name)
         draft = path.with_suffix(f".{os.getpid()}.{SystemRandomness().bytes(4).hex()}")

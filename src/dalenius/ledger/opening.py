@@ -83,10 +83,10 @@ def ensure_quota(ledger: Ledger, population: str, analyst: str, policy: PolicyDo
         raise QuotaExhausted("The policy gives every analyst a quota; say who asks (analyst = …).")
     quota = policy.quota(analyst)
     purses = ledger.account(population).purses
-    known = {p.key.page for p in purses if p.key.kind == ANALYST and p.key.name == analyst and p.is_limited}
+    pages = {p.key.page for p in purses if p.key.kind == ANALYST and p.key.name == analyst and p.is_limited}
     for page in _pages(policy):
         # A quota that the custodian set on one page says nothing about the other.
-        if quota is not None and page not in known:
+        if quota is not None and page not in pages:
             ledger.quota(population, analyst, quota.rho, _delta(quota, policy), by="policy", page=page)
 
 

@@ -64,19 +64,19 @@ def recorded(ledger: Ledger, domain: Domain) -> Recorded | None:
 
 def policy_in_force(ledger: Ledger, domain: Domain, given: PolicyDocument | None) -> PolicyDocument:
     """What the ledger recorded, or what was given where it recorded nothing; refuses rules that differ."""
-    known = recorded(ledger, domain)
-    if known is None:
+    in_force = recorded(ledger, domain)
+    if in_force is None:
         return given or PolicyDocument()
-    if given is not None and (changes := differences(known.policy, given, RULES)):
+    if given is not None and (changes := differences(in_force.policy, given, RULES)):
         raise PolicyDiffers(
-            f"The policy is not the one in force for {domain.name!r} (recorded {known.at[:10]} by {known.by or 'nobody named'},"
-            f" digest {known.digest[:12]}). Different: {'; '.join(changes)}. Leave the policy out to use the recorded one;"
+            f"The policy is not the one in force for {domain.name!r} (recorded {in_force.at[:10]} by {in_force.by or 'nobody named'},"
+            f" digest {in_force.digest[:12]}). Different: {'; '.join(changes)}. Leave the policy out to use the recorded one;"
             f" {_ADOPT}.",
-            recorded=known.digest,
+            recorded=in_force.digest,
             received=policy_digest(given),
             different=[change.split(":")[0] for change in changes],
         )
-    return known.policy
+    return in_force.policy
 
 
 def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:
@@ -90,8 +90,8 @@ def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> Non
 
 def adopt(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, note: str = "") -> list[str]:
     """Put another policy in force: limits that changed become lines, then the policy does. The budget is not touched."""
-    known = recorded(ledger, domain)
-    before = PolicyDocument() if known is None else known.policy
+    in_force = recorded(ledger, domain)
+    before = PolicyDocument() if in_force is None else in_force.policy
     changed = {name for name in LIMITS if getattr(before, name) != getattr(policy, name)}
     if changed and domain.population in ledger.populations():
         declare_limits(ledger.declarations, domain.population, policy, by, changed)
@@ -104,9 +104,9 @@ def notices(ledger: Ledger, domain: Domain, given: PolicyDocument | None) -> tup
     if given is None:
         return ()
     said = [text] if (text := _budget_notice(ledger, domain.population, given)) else []
-    if known := recorded(ledger, domain):
+    if in_force := recorded(ledger, domain):
         amounts = tuple(name for name in LIMITS if name not in RULES)
-        if changes := differences(known.policy, given, amounts):
+        if changes := differences(in_force.policy, given, amounts):
             said.append(f"The policy file differs from the ledger in {'; '.join(changes)}. {_ADOPT}.")
     return tuple(said)
 

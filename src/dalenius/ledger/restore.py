@@ -93,14 +93,14 @@ def restore(
         is_checked=False,
     )
     with ledger:
-        found = ledger.find_break()
-        if found is None:
+        fault = ledger.find_break()
+        if fault is None:
             raise ParameterError("The store goes on where its anchor ends; there is nothing to restore.")
-        if found.is_other_anchor:
-            raise found.error()
-        lines = _written(ledger, found, by, note)
-        if not found.is_anchor_missing:
-            _set_aside(ledger.books.anchor, ledger, lines[-1], found)
+        if fault.is_other_anchor:
+            raise fault.error()
+        lines = _written(ledger, fault, by, note)
+        if not fault.is_anchor_missing:
+            _set_aside(ledger.books.anchor, ledger, lines[-1], fault)
     return lines
 
 

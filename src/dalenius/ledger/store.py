@@ -85,8 +85,8 @@ def load(store: Store, needs: Needs) -> tuple[State, Head]:
         "registrations": _where(schema.REGISTRATIONS, ["dataset"], zip(needs.datasets)),
         "head": [(schema.HEAD, ())],
     }
-    found = iter(store.ask_all([query for queries in asked.values() for query in queries]))
-    rows = {name: [row for _ in queries for row in next(found)] for name, queries in asked.items()}
+    answers = iter(store.ask_all([query for queries in asked.values() for query in queries]))
+    rows = {name: [row for _ in queries for row in next(answers)] for name, queries in asked.items()}
     head = _as_head(rows.pop("head"))
     return _as_state(rows), head
 
@@ -111,9 +111,9 @@ def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
     state.purses = {purse.key: purse for purse in map(as_purse, rows["purses"])}
     state.charges = {charge.key: charge for charge in map(as_charge, rows["charges"])}
     state.releases = {release.entry: release for release in map(as_release, rows["releases"])}
-    for known in map(as_registration, rows["registrations"]):
-        state.registrations[known.dataset, known.version] = known
-        state.owners[known.dataset] = known.population
+    for registration in map(as_registration, rows["registrations"]):
+        state.registrations[registration.dataset, registration.version] = registration
+        state.owners[registration.dataset] = registration.population
     return state
 
 

@@ -172,8 +172,8 @@ def _check_documents(store: Store, state: State, problems: _Findings) -> None:
     while rows := store.ask(f"{schema.DOCUMENTS} WHERE r.entry > ? ORDER BY r.entry LIMIT 100", (after,)):
         for row in rows:
             seen.add(row[0])
-            known = state.releases.get(row[0])
-            if known is None or not isinstance(row[2], bytes) or digest_of(row[2]) != known.digest:
+            release = state.releases.get(row[0])
+            if release is None or not isinstance(row[2], bytes) or digest_of(row[2]) != release.digest:
                 problems.add(f"The stored release {row[0]} is not the one that the ledger recorded.")
         after = rows[-1][0]
     for entry in sorted(set(state.releases) - seen):

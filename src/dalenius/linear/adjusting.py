@@ -148,11 +148,11 @@ def from_finest(release: Release, table: Table, array: FloatArray) -> list[Float
     """Every shown table as a sum of the finest one, flat; `array` has the finest table's shape."""
     own = [axis.name for axis in table.space.axes]
     whole = tuple(range(len(own)))
-    found = []
+    tables = []
     for other in release.tables:
         margin = tuple(sorted(own.index(a.name) for a in other.space.axes))
-        found.append(restored(other, own, sum_out(np.asarray(array, dtype=np.float64), whole, margin)))
-    return found
+        tables.append(restored(other, own, sum_out(np.asarray(array, dtype=np.float64), whole, margin)))
+    return tables
 
 
 def has_levels(release: Release) -> bool:

@@ -196,8 +196,8 @@ class _Builder:
         try:
             return self._total(self.release, self.release.margin(*names))
         except RequestError:
-            found = self.more(names)
-            return None if found is None else self._total(found, found.table)
+            release = self.more(names)
+            return None if release is None else self._total(release, release.table)
 
     def _total(self, release: Release, table: Table) -> _ShownTable:
         """A margin, shown as the sum of the shown cells where it is the sum of the exact ones."""
@@ -332,13 +332,13 @@ def _heads(axes: Sequence[Axis]) -> tuple[tuple[tuple[str, int], ...], ...]:
 def flat(crosstab: Crosstab) -> list[dict[str, Any]]:
     """The cells that are not totals, with their labels: what charts draw."""
     columns = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
-    found = []
+    cells = []
     for sheet in crosstab.sheets:
         rows = product(*(axis.labels for axis in crosstab.row_axes))
         lines = [line for line in sheet.lines if not line.is_total]
         for labels, line in zip(rows, lines, strict=True):
             for column, cell in zip(columns, line.cells, strict=False):
-                found.append(
+                cells.append(
                     {
                         "wafer": " · ".join(label for _, label in sheet.title),
                         "row": " · ".join(labels),
@@ -346,4 +346,4 @@ def flat(crosstab: Crosstab) -> list[dict[str, Any]]:
                         "cell": cell,
                     }
                 )
-    return found
+    return cells

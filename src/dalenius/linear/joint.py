@@ -49,18 +49,18 @@ class MeasuredBlock:
 
 def measured_blocks(release: Release) -> tuple[MeasuredBlock, ...]:
     """The measured blocks; `noise` is None for blocks that are transforms of noisy arrays."""
-    found = []
+    blocks = []
     for block in release.blocks:
         law = block.law
         if isinstance(law, Additive):
             names = tuple(axis.name for axis in block.space.axes)
             values: FloatArray = block.values.astype(np.float64) * float(law.step)
-            found.append(MeasuredBlock(block.name, names, values, law.variance, law.noise, block))
+            blocks.append(MeasuredBlock(block.name, names, values, law.variance, law.noise, block))
         else:
-            found.append(
+            blocks.append(
                 MeasuredBlock(block.name, None, block.values.astype(np.float64), float("nan"), None, block)
             )
-    return tuple(found)
+    return tuple(blocks)
 
 
 def estimates(blocks: Sequence[Block], law: Joint) -> list[FloatArray]:
@@ -241,32 +241,32 @@ def _estimates(arrays: Sequence[IntArray], laws: Sequence[Law], law: Joint) -> l
         return [reconstruct(workload, parts, margin).ravel() for margin in workload.margins]
     if total is not None:
         measured[()], variances[()] = np.array(float(total)), KNOWN
-    found = least_squares(workload, measured, variances)
-    return [found[margin].ravel() for margin in workload.margins]
+    components = least_squares(workload, measured, variances)
+    return [components[margin].ravel() for margin in workload.margins]
 
 
 def residual_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:
     """Centred components in units of the counts, from a residual block and its law's parameters."""
     shape, start = parameters["shape"], 0
-    found: dict[Margin, FloatArray] = {}
+    components: dict[Margin, FloatArray] = {}
     for part in parameters["components"]:
         a, cells = tuple(part["axes"]), int(part["cells"])
         array = values[start : start + cells].reshape(tuple(shape[i] for i in a))
-        found[a] = centre(array.astype(np.float64)) / cells
+        components[a] = centre(array.astype(np.float64)) / cells
         start += cells
-    return found
+    return components
 
 
 def fourier_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:
     """Centred components in units of the counts: a coefficient with alternating signs, over 2^|A|."""
-    found: dict[Margin, FloatArray] = {}
+    components: dict[Margin, FloatArray] = {}
     for value, part in zip(values.tolist(), parameters["components"], strict=True):
         a = tuple(part["axes"])
         array = np.array(float(value)) / 2 ** len(a)
         for _ in a:
             array = np.stack([array, -array])
-        found[a] = array
-    return found
+        components[a] = array
+    return components
 
 
 def _view(raw: Sequence[Sequence[int] | None]) -> View:

@@ -20,7 +20,7 @@ def compare(exact: Any, shown: Any) -> dict[str, float]:
         raise ParameterError("The two tables must have the same shape.", exact=a.shape, shown=b.shape)
     positive = np.maximum(b, 0)
     roots = np.abs(np.sqrt(a) - np.sqrt(positive))
-    found = {
+    losses = {
         "l1": float(np.abs(a - b).sum()),
         "l2": float(((a - b) ** 2).sum()),
         "l3": float(roots.sum()),
@@ -29,8 +29,8 @@ def compare(exact: Any, shown: Any) -> dict[str, float]:
     }
     if a.ndim == 2 and min(a.shape) > 1:
         for name, table in (("before", a), ("after", positive)):
-            found[f"cramers_v_{name}"], found[f"p_value_{name}"] = association(table)
-    return found
+            losses[f"cramers_v_{name}"], losses[f"p_value_{name}"] = association(table)
+    return losses
 
 
 def association(table: FloatArray) -> tuple[float, float]:

@@ -40,8 +40,8 @@ def closure(margins: Iterable[Margin]) -> tuple[Margin, ...]:
     >>> closure([(0, 2)])
     ((), (0,), (2,), (0, 2))
     """
-    found = {part for margin in set(margins) for part in subsets(margin)}
-    return tuple(sorted(found, key=lambda a: (len(a), a)))
+    parts = {part for margin in set(margins) for part in subsets(margin)}
+    return tuple(sorted(parts, key=lambda a: (len(a), a)))
 
 
 def all_margins(axes: int, most: int | None = None, least: int = 0) -> tuple[Margin, ...]:
@@ -70,8 +70,8 @@ def maximal(margins: Iterable[Margin]) -> tuple[Margin, ...]:
     >>> maximal([(0,), (0, 1), (2,)])
     ((2,), (0, 1))
     """
-    found = sorted(set(margins), key=lambda a: (len(a), a))
-    return tuple(a for a in found if not any(set(a) < set(b) for b in found))
+    ordered = sorted(set(margins), key=lambda a: (len(a), a))
+    return tuple(a for a in ordered if not any(set(a) < set(b) for b in ordered))
 
 
 def grouped(margins: Iterable[Margin], shape: Sequence[int], most: int = 2_000_000) -> tuple[Margin, ...]:
@@ -133,10 +133,10 @@ class Workload:
 
     def size(self, margin: Margin) -> int:
         """Number of cells of a margin."""
-        found = self._sizes.get(margin)
-        if found is None:
-            found = self._sizes[margin] = prod(self.shape[a] for a in margin)
-        return found
+        size = self._sizes.get(margin)
+        if size is None:
+            size = self._sizes[margin] = prod(self.shape[a] for a in margin)
+        return size
 
     def outer(self, inner: Margin, margin: Margin) -> int:
         """Number of cells of `margin` that share one cell of `inner`."""
@@ -175,13 +175,13 @@ class Workload:
 
     def factors(self, margin: Margin) -> Mapping[Margin, float]:
         """What one unit of each component's variance adds to the variance of one cell of the margin."""
-        found = self._factors.get(margin)
-        if found is None:
+        factors = self._factors.get(margin)
+        if factors is None:
             shares, size = self._shares, self.size(margin)
             parts = [(a, shares.get(a)) for a in subsets(margin)]
-            found = {a: p * (self.size(a) / size) ** 2 for a, p in parts if p is not None}
-            self._factors[margin] = found
-        return found
+            factors = {a: p * (self.size(a) / size) ** 2 for a, p in parts if p is not None}
+            self._factors[margin] = factors
+        return factors
 
     def variance(self, components: Components, margin: Margin) -> float:
         """Variance of each cell of a margin."""

@@ -67,13 +67,13 @@ def _distances(workload: Workload, components: Sequence[Margin], moves: Sequence
 def _lengths(shape: Sequence[int], margin: Margin, moves: Sequence[Pattern]) -> list[int]:
     """Shift lengths of one component for all patterns; only the part of a pattern inside the margin matters."""
     inside = frozenset(margin)
-    known: dict[Pattern, int] = {}
+    lengths: dict[Pattern, int] = {}
     out = []
     for pattern in moves:
         part = None if pattern is None else pattern & inside
-        if part not in known:
-            known[part] = shift_length(shape, margin, part)
-        out.append(known[part])
+        if part not in lengths:
+            lengths[part] = shift_length(shape, margin, part)
+        out.append(lengths[part])
     return out
 
 
@@ -121,8 +121,8 @@ def select(
         weight = _renew(weight, losses)
         price = _renew(price, costs)
     assert best is not None
-    found = dict(zip(names, (float(s) for s in best[1]), strict=True))
-    return {a: 0.0 if a in without else found[a] for a in workload.components}
+    variances = dict(zip(names, (float(s) for s in best[1]), strict=True))
+    return {a: 0.0 if a in without else variances[a] for a in workload.components}
 
 
 def _renew(weight: FloatArray, gain: FloatArray) -> FloatArray:

@@ -161,7 +161,7 @@ class _Matching:
         wanted = {axis.variable: axis for axis in space.axes}
         if not stored >= set(wanted) | set(self.conditions):
             return None
-        found = []
+        selections = []
         for axis in table.space.axes:
             target, cells = wanted.get(axis.variable), self._cells(axis)
             if cells is None:
@@ -170,8 +170,8 @@ class _Matching:
             places = placed(cells, groups, self.conditions.get(axis.variable))
             if places is None:
                 return None
-            found.append(_Selection(tuple(places), 1 if target is None else len(target)))
-        return found
+            selections.append(_Selection(tuple(places), 1 if target is None else len(target)))
+        return selections
 
     def _cells(self, axis: Axis) -> list[Values] | None:
         """The values behind each label of a stored axis; a document keeps them in the list's own request."""

@@ -51,11 +51,11 @@ def values_of(condition: Filter, domain: Domain) -> Values:
 
 def combined(filters: Iterable[Filter], domain: Domain) -> dict[str, Values]:
     """The values of each variable that pass all conditions on it."""
-    found: dict[str, Values] = {}
+    passing: dict[str, Values] = {}
     for condition in filters:
         values, name = values_of(condition, domain), condition.variable
-        found[name] = common(found[name], values) if name in found else values
-    return found
+        passing[name] = common(passing[name], values) if name in passing else values
+    return passing
 
 
 def cells_of(axis: Axis, domain: Domain) -> list[Values]:
@@ -202,10 +202,10 @@ class Cross:
         for axis in self.axes:
             target = targets.get(axis.variable)
             groups = None if target is None else cells_of(target, self.domain)
-            found = placed(cells_of(axis, self.domain), groups, conditions.get(axis.variable))
-            if found is None:
+            positions = placed(cells_of(axis, self.domain), groups, conditions.get(axis.variable))
+            if positions is None:
                 return None
-            places[axis.variable] = np.array(found, dtype=np.int64)
+            places[axis.variable] = np.array(positions, dtype=np.int64)
         return places
 
 
@@ -232,7 +232,7 @@ def placed(
     owner = {
         code: n for n, group in enumerate(groups or ()) if isinstance(group, frozenset) for code in group
     }
-    found = []
+    positions = []
     for values in cells:
         holders = {0} if groups is None else _holders(values, groups, owner)
         if len(holders) != 1:
@@ -242,8 +242,8 @@ def placed(
             if common(values, condition) and not is_inside(values, condition):
                 return None
             place = place if common(values, condition) else -1
-        found.append(place)
-    return found
+        positions.append(place)
+    return positions
 
 
 def _holders(values: Values, groups: Sequence[Values], owner: Mapping[int, int]) -> set[int]:

@@ -132,14 +132,14 @@ def true_delta(
     """
     x = [int(v) for v in np.sort(np.asarray(values, dtype=np.int64))]
     here = _fitted(statistic, x, epsilon, floor, near)
-    found = [
+    deltas = [
         _hockey_stick(here, _fitted(statistic, d, epsilon, floor, near), float(epsilon))
         for d in _others(x, near)
     ]
     return {
         "epsilon": float(epsilon),
-        "delta at least": max(found, default=0.0),
-        "alternatives": float(len(found)),
+        "delta at least": max(deltas, default=0.0),
+        "alternatives": float(len(deltas)),
     }
 
 

@@ -63,8 +63,8 @@ class ClippedTotals:
     def variances(self) -> FloatArray:
         """Variance of the noise of each cell, in squared steps; the bias of clipping is not in it."""
         rates = np.array([float(self.epsilon / b) for b in self.bounds])
-        found = [2 * exp(-r) / expm1(-r) ** 2 for r in rates]
-        variance = np.array(found, dtype=np.float64)
+        variances = [2 * exp(-r) / expm1(-r) ** 2 for r in rates]
+        variance = np.array(variances, dtype=np.float64)
         variance[list(self.space.structural_indices)] = 0.0
         return variance
 

@@ -116,12 +116,12 @@ class Fourier:
         }
         if all(step.is_pure for step in steps.values()):
             views["epsilon"] = {key: step.epsilon or Fraction(0) for key, step in steps.items()}
-        found = {view: self._worst(prices, moves, neighbours.max_rows) for view, prices in views.items()}
+        costs = {view: self._worst(prices, moves, neighbours.max_rows) for view, prices in views.items()}
         return PrivacyProfile(
             relation=neighbours.relation,
-            epsilon=found.get("epsilon"),
-            rho=found["rho"],
-            rho_delta=found["rho_delta"],
+            epsilon=costs.get("epsilon"),
+            rho=costs["rho"],
+            rho_delta=costs["rho_delta"],
             evidence=self.evidence,
         )
 

@@ -109,8 +109,8 @@ class LearnedBounds:
         """One selection a cell."""
         w = score_weights(self.epsilon, self._change, 0, self.largest)
         lists = (np.sort(np.abs(sealed.open_below_the_gate())) for sealed in exact)
-        found = [max(self.least, select(x, 0, self.largest, self.q, w, rng)) for x in lists]
-        return Value(np.array(found, dtype=np.int64))
+        bounds = [max(self.least, select(x, 0, self.largest, self.q, w, rng)) for x in lists]
+        return Value(np.array(bounds, dtype=np.int64))
 
     def block(self, outcome: Outcome) -> Block | None:
         """The bounds, published with the totals."""

@@ -22,20 +22,20 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
 from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._one_number import block_of
 from dalenius.statistics.quantile import Quantile
 
 __all__ = ["Smooth"]
@@ -124,11 +124,7 @@ class Smooth:
 
     def block(self, outcome: Outcome) -> Block | None:
         """The answer, over a one-cell space; nothing about the scale."""
-        if isinstance(outcome, NoReply):
-            return None
-        label = type(self.statistic).__name__.lower()
-        space = CellSpace((Axis(variable=self.statistic.query.value, labels=(label,)),))
-        return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="statistic")
+        return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

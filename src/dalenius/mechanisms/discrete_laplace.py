@@ -153,7 +153,7 @@ class DiscreteLaplace:
         """epsilon / l1, and the rate at which the Gaussian part of rho is spent."""
         if not sensitivity.l1:
             return ()
-        found = [budget.epsilon / sensitivity.l1] if budget.epsilon is not None else []
+        rates = [budget.epsilon / sensitivity.l1] if budget.epsilon is not None else []
         if budget.rho is not None:
-            found.append(additive.nice(Fraction((2 * float(budget.rho / sensitivity.l2_squared)) ** 0.5)))
-        return found
+            rates.append(additive.nice(Fraction((2 * float(budget.rho / sensitivity.l2_squared)) ** 0.5)))
+        return rates

@@ -60,6 +60,6 @@ def _rho(question: Question) -> Fraction:
 
 
 def _declared(question: Question) -> tuple[int, ...]:
-    given = question.parameter("declared", ())
-    texts = given if isinstance(given, tuple) else (str(given),)
+    values = question.parameter("declared", ())
+    texts = values if isinstance(values, tuple) else (str(values),)
     return tuple(round(rational(text, "declared") / question.bounds.step) for text in texts)

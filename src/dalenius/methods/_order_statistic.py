@@ -21,8 +21,6 @@ from dalenius.methods._priced import limits_of, priced, selected
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.question import Question
 
-# Statistics that are differences of two values.
-DIFFERENCES = ("range", "interquartile")
 METHODS = ("exponential", "cauchy", "lomax")
 
 
@@ -42,15 +40,12 @@ def order_statistic_written(name: str) -> Callable[[Mapping[str, Any]], tuple[st
 
 
 def plan_order_statistic(
-    question: Question,
-    name: str,
-    local: Callable[[], LocalStatistic],
-    smooth: Callable[[], SmoothStatistic] | None = None,
+    question: Question, name: str, statistic: Callable[[], Any], *, is_difference: bool = False
 ) -> TablePlan:
-    """At the data where the definition says so, otherwise at the smooth sensitivity, where there is one."""
+    """At the data where the definition says so, otherwise at the smooth sensitivity."""
     if question.scope is not Scope.EVERYWHERE:
-        return plan_local(question, name, local())
-    assert smooth is not None, "a method without smooth noise has no route that holds everywhere"
+        return plan_local(question, name, statistic(), is_difference=is_difference)
+    assert not is_difference, "a difference has no route that holds everywhere"
     method = str(question.parameter("method", "exponential"))
     if method not in METHODS:
         raise UnknownName.among("method", method, METHODS)
@@ -58,7 +53,7 @@ def plan_order_statistic(
         raise Unsupported(
             f"For the {name} name a method: 'cauchy' or 'lomax'; or ask for a quantile near the end."
         )
-    return plan_smooth(question, name, smooth())
+    return plan_smooth(question, name, statistic())
 
 
 def plan_smooth(question: Question, name: str, statistic: SmoothStatistic) -> TablePlan:
@@ -66,8 +61,8 @@ def plan_smooth(question: Question, name: str, statistic: SmoothStatistic) -> Ta
     method, epsilon = str(question.parameter("method")), question.budget.epsilon
     if epsilon is None:
         raise ParameterError("Noise at the smooth sensitivity needs epsilon.", name="epsilon")
-    given = question.parameter("beta")
-    beta = default_beta(method, epsilon) if given is None else rational(given, "beta")
+    named_beta = question.parameter("beta")
+    beta = default_beta(method, epsilon) if named_beta is None else rational(named_beta, "beta")
     noise = Cauchy(epsilon, beta) if method == "cauchy" else Lomax(epsilon, beta)
     measurement = Smooth(
         name=f"{name} of {question.of}", statistic=statistic, noise=noise, neighbours=question.neighbours
@@ -86,12 +81,14 @@ def plan_number(
         mechanism=mechanism,
         strategy="order_statistic",
         preview={"cells": 1, "statistic": name, "method": method, "law": measurement.law.to_dict()},
-        limits=limits_of(question, is_difference=name in DIFFERENCES),
+        limits=limits_of(question),
         refusal=f"The method {method!r} does not fit {question.budget.definition!r} at this budget.",
     )
 
 
-def plan_local(question: Question, name: str, statistic: LocalStatistic) -> TablePlan:
+def plan_local(
+    question: Question, name: str, statistic: LocalStatistic, *, is_difference: bool = False
+) -> TablePlan:
     """Laplace noise at the sensitivity of the data at hand, never below the declared floor."""
     least, epsilon = floor(question), epsilon_alone(question)
     if question.space.axes:
@@ -106,7 +103,7 @@ def plan_local(question: Question, name: str, statistic: LocalStatistic) -> Tabl
         floor=least,
         group=_group(question),
     )
-    limits = limits_of(question, is_difference=name in DIFFERENCES)
+    limits = limits_of(question, is_difference=is_difference)
     return plan_withheld(question, measurement, name, question.bounds.step, limits=limits)
 
 

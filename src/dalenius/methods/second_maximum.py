@@ -1,67 +1,13 @@
 """Second largest value of a numeric variable, as one number."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
-
-from dalenius.core.neighbours import Scope
-from dalenius.core.plan import TablePlan
-from dalenius.methods._order_statistic import (
-    OrderStatisticParameters,
-    order_statistic_written,
-    plan_order_statistic,
-)
-from dalenius.spec.document import Part
-from dalenius.spec.method import Words
-from dalenius.spec.question import Question
+from dalenius.methods._order_method import OrderStatisticMethod
 from dalenius.statistics.extreme import Extreme
 
-__all__ = ["SecondMaximumMethod"]
+__all__ = ["SECOND_MAXIMUM"]
 
-
-class SecondMaximumMethod:
-    """Second largest value of a numeric variable."""
-
-    name: ClassVar[str] = "second_maximum"
-    meaning: ClassVar[int] = 1
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = False
-    is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
-    Parameters: ClassVar[type[Part]] = OrderStatisticParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
-            title="Second largest {of}",
-            preview="How far the second largest value is off depends on the data and is not published.",
-            caption="The second largest value is shown without a margin of error: the scale of its noise follows the data.",
-        ),
-        "de": Words(
-            title="Zweitgrößter Wert von {of}",
-            preview="Wie weit der zweitgrößte Wert abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Der zweitgrößte Wert steht ohne Fehlerspanne: die Größe des Rauschens folgt den Daten.",
-        ),
-    }
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"measure": "second_maximum", "of": "income", "method": "cauchy"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"measure": "second_maximum", "of": "income"},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        },
-    )
-    written: ClassVar[Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = staticmethod(
-        order_statistic_written("second_maximum")
-    )
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """At the smooth sensitivity, or at the data."""
-        return plan_order_statistic(
-            question, "second_maximum", lambda: _statistic(question), lambda: _statistic(question)
-        )
-
-
-def _statistic(question: Question) -> Extreme:
-    return Extreme.of(question.domain, question.of, rank=2, where=question.where)
+SECOND_MAXIMUM = OrderStatisticMethod(
+    name="second_maximum",
+    titles={"en": "Second largest {of}", "de": "Zweitgrößter Wert von {of}"},
+    nouns={"en": "second largest value", "de": "Der zweitgrößte Wert"},
+    statistic=lambda question: Extreme.of(question.domain, question.of, rank=2, where=question.where),
+)

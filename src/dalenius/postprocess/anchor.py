@@ -129,9 +129,9 @@ def _plain(value: Any) -> Any:
 
 def _shared(margin: Margin, anchors: list[tuple[Margin, FloatArray]]) -> dict[Margin, FloatArray]:
     """Published margins over axes that the table has: of each published table, the part it shares; earlier tables first."""
-    known: dict[Margin, FloatArray] = {}
+    totals: dict[Margin, FloatArray] = {}
     for published, values in anchors:
         common = tuple(a for a in published if a in margin)
-        if common not in known:
-            known[common] = sum_out(values, published, common)
-    return known
+        if common not in totals:
+            totals[common] = sum_out(values, published, common)
+    return totals

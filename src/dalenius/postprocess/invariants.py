@@ -53,10 +53,10 @@ class Invariants:
             raise Unsupported("Several levels of one variable are shown; adjust a release of one level.")
         self._compare(release)
         names = axis_names(release.tables)
-        known = self._known(release, names)
+        totals = self._known(release, names)
 
         def usable(margin: Margin) -> dict[Margin, FloatArray]:
-            return {m: v for m, v in known.items() if set(m) <= set(margin)}
+            return {m: v for m, v in totals.items() if set(m) <= set(margin)}
 
         tables = tuple(
             replace(table, values=moved, is_unbiased=False)
@@ -106,7 +106,7 @@ class Invariants:
 
     def _known(self, release: Release, names: Sequence[str]) -> dict[Margin, FloatArray]:
         sizes = {a.name: len(a) for t in release.tables for a in t.space.axes}
-        known: dict[Margin, FloatArray] = {}
+        totals: dict[Margin, FloatArray] = {}
         for axes, numbers in self.totals.items():
             for axis in axes:
                 if axis not in names:
@@ -119,9 +119,9 @@ class Invariants:
                     f"The public total over {list(axes)} needs {int(np.prod(shape))} finite numbers."
                 )
             order = [list(axes).index(names[a]) for a in margin]
-            known[margin] = array.reshape(shape).transpose(order) if order else array.reshape(())
-        _agree(known, names)
-        return known
+            totals[margin] = array.reshape(shape).transpose(order) if order else array.reshape(())
+        _agree(totals, names)
+        return totals
 
 
 def _agree(known: Mapping[Margin, FloatArray], names: Sequence[str]) -> None:

@@ -68,11 +68,11 @@ def _figure(release: Release, display: Display, confidence: float) -> str:
         if has_error(display.table)
         else ", without a margin of error."
     )
-    known = int(np.isfinite(display.values).sum())
-    if drawn < known:
-        note += f" The {drawn} largest of {known:,} numbers are drawn; the rest is left out."
-    if known < display.table.space.size:
-        note += f" {display.table.space.size - known:,} cells without a number are left out."
+    numbers = int(np.isfinite(display.values).sum())
+    if drawn < numbers:
+        note += f" The {drawn} largest of {numbers:,} numbers are drawn; the rest is left out."
+    if numbers < display.table.space.size:
+        note += f" {display.table.space.size - numbers:,} cells without a number are left out."
     if (display.values < 0).any():
         note += " Negative values are drawn as zero."
     return f"<figure>{bars}<figcaption>{note}</figcaption></figure>"
@@ -81,8 +81,8 @@ def _figure(release: Release, display: Display, confidence: float) -> str:
 def bar_chart(display: Display, lower: FloatArray, upper: FloatArray) -> tuple[str, int]:
     """Bars with whiskers for the largest cells, as SVG, and how many there are."""
     values = display.values
-    known = np.flatnonzero(np.isfinite(values))
-    order = sorted(known[np.argsort(-values[known], kind="stable")[:_MOST_BARS]].tolist())
+    finite = np.flatnonzero(np.isfinite(values))
+    order = sorted(finite[np.argsort(-values[finite], kind="stable")[:_MOST_BARS]].tolist())
     tops = [upper[i] if isfinite(upper[i]) else values[i] for i in order]
     top = max([*tops, 1e-9])
     left, width, row = 260, 520, 20

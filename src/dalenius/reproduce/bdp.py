@@ -152,11 +152,11 @@ def replicates(option: Option, membership: Membership, epsilon: Fraction) -> NDA
     step = mechanism(option, membership, epsilon)
     rng = RecordedRandomness(f"bdp {option} {membership} {epsilon}")
     exact = tuple(Sealed(a) for a in (farms().totals, *farms().extremes))
-    found = []
+    estimates = []
     for _ in range(1000):
         outcome = step.run(exact, step.draw(rng), rng)
-        found.append(outcome.values)  # type: ignore[union-attr]
-    return np.array(found, dtype=np.float64)
+        estimates.append(outcome.values)  # type: ignore[union-attr]
+    return np.array(estimates, dtype=np.float64)
 
 
 def _quartiles(name: str, published: NDArray[np.float64], corrected: NDArray[np.float64]) -> list[Row]:

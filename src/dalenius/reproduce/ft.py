@@ -194,9 +194,9 @@ def section7(full: bool = False) -> list[Row]:
     epsilon = Fraction(1, 1000)
     pairs, every = all_margins(4, 2, 2), all_margins(4, 4, 1)
     plan = _plan((10,) * 4, pairs, epsilon)
-    known = {a["strategy"]: a for a in plan.preview["alternatives"]}
+    by_strategy = {a["strategy"]: a for a in plan.preview["alternatives"]}
     scale = float(epsilon)
-    equal = float(known["equal"]["rmse_before_least_squares"]) * scale
+    equal = float(by_strategy["equal"]["rmse_before_least_squares"]) * scale
     best = float(plan.preview["rmse"]) * scale
     whole = DiscreteLaplace(epsilon / len(every))
     rows = [
@@ -204,7 +204,11 @@ def section7(full: bool = False) -> list[Row]:
         row("cells that move, all 2-way margins of a 4-way table", "6", len(pairs)),
         row("cells that move, all margins of a 3-way table", "7", len(all_margins(3, 3, 1))),
         row("sd interior cell, t=4 C=10, interior only", "1.414", sqrt(2)),
-        row("sd 2-way margin from the interior, t=4 C=10", "14", float(known["interior"]["rmse"]) * scale),
+        row(
+            "sd 2-way margin from the interior, t=4 C=10",
+            "14",
+            float(by_strategy["interior"]["rmse"]) * scale,
+        ),
         row("sd 2-way margin, only 2-way margins perturbed", "8.5", equal, corrected=best),
         row("sd any cell, everything perturbed", "21", sqrt(whole.variance) * scale),
         row(

@@ -59,11 +59,11 @@ def perturbed(table: NDArray[np.int64], repetitions: int, seed: int) -> Results:
             assert low is not None and high is not None
             points = np.arange(low, high + 1)
             mass = Additive(law).pmf(points)
-            found = []
+            losses = []
             for _ in range(repetitions):
                 noise = rng.choice(points, size=table.shape, p=mass / mass.sum())
-                found.append(compare(table, np.maximum(table + noise, 0)))
-            results[kind, epsilon] = {m: np.array([f[m] for f in found]) for m in MEASURES}
+                losses.append(compare(table, np.maximum(table + noise, 0)))
+            results[kind, epsilon] = {m: np.array([f[m] for f in losses]) for m in MEASURES}
     return results
 
 
@@ -84,11 +84,11 @@ def spread_of_v(kind: str, epsilon: str, draws: int = 20_000, seed: int = 1) -> 
     assert low is not None and high is not None
     points = np.arange(low, high + 1)
     mass = Additive(law).pmf(points)
-    table, found = table_1(), []
+    table, values = table_1(), []
     for _ in range(draws // 2000):
         noise = rng.choice(points, size=(2000, *table.shape), p=mass / mass.sum())
-        found.append(cramers_v(np.maximum(table + noise, 0).astype(np.float64)))
-    return float(np.subtract(*np.percentile(np.concatenate(found), [75, 25])))
+        values.append(cramers_v(np.maximum(table + noise, 0).astype(np.float64)))
+    return float(np.subtract(*np.percentile(np.concatenate(values), [75, 25])))
 
 
 def _medians(results: Results, measure: str) -> dict[tuple[str, str], float]:

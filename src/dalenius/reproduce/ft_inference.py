@@ -82,7 +82,7 @@ def plain_ratio(tables: IntArray) -> FloatArray:
 def _summaries(values: FloatArray) -> list[tuple[str, float, float]]:
     """What Table 3 prints of one test, with the standard deviation of a published block of 1,000 tables and of our mean."""
     p = chdtrc(_FREEDOM, np.maximum(values, 0.0))
-    found = []
+    summaries = []
     for name, each in (("% p <= 0.05", 100.0 * (p <= 0.05)), ("mean statistic", values), ("mean p-value", p)):
         groups, size = each.shape
         spread = float(each.var())
@@ -98,8 +98,8 @@ def _summaries(values: FloatArray) -> list[tuple[str, float, float]]:
         published = sqrt(between + spread / 1000)
         # Rounding of the printed number is part of the difference.
         rounding = {"% p <= 0.05": 0.05, "mean statistic": 0.05, "mean p-value": 5e-4}[name]
-        found.append((name, float(each.mean()), sqrt(own**2 + published**2 + rounding**2)))
-    return found
+        summaries.append((name, float(each.mean()), sqrt(own**2 + published**2 + rounding**2)))
+    return summaries
 
 
 def table3(full: bool = False) -> list[Row]:
@@ -151,11 +151,11 @@ def naive400(full: bool = False) -> list[Row]:
     """Levels at an average count of about 400: the naive test is still off, the noise-aware one is not."""
     tables = 4000 if full else 500
     level = log(400 / (2 * sinh(0.5)) ** 2)
-    found = simulate("0.1", 10, tables, level=level, seed=400)
+    shares = simulate("0.1", 10, tables, level=level, seed=400)
     rows = []
     for method, paper in (("naive", 12.0), ("LR test", 5.0)):
         # The paper says "about", and does not say how many tables: its own 1,000 are assumed.
-        _, ours, error = _summaries(found[method])[0]
+        _, ours, error = _summaries(shares[method])[0]
         name = f"{method}: % p <= 0.05 at mean 400, eps=0.1 m=10"
         rows.append(simulated(name, paper, ours, error, 3))
     return rows

@@ -107,29 +107,29 @@ def _modules() -> list[Any]:
     import dalenius.reproduce as package
 
     own = __name__.rpartition(".")[2]
-    found = sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name != own)
-    return [importlib.import_module(f"dalenius.reproduce.{name}") for name in found]
+    names = sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name != own)
+    return [importlib.import_module(f"dalenius.reproduce.{name}") for name in names]
 
 
 def items() -> MappingProxyType[str, Item]:
     """Every item of every module, by name."""
-    found: dict[str, Item] = {}
+    by_name: dict[str, Item] = {}
     for module in _modules():
-        found.update(getattr(module, "ITEMS", {}))
-    return MappingProxyType(dict(sorted(found.items())))
+        by_name.update(getattr(module, "ITEMS", {}))
+    return MappingProxyType(dict(sorted(by_name.items())))
 
 
 def plots() -> MappingProxyType[str, Plot]:
     """Every item that can be drawn, by name."""
-    found: dict[str, Plot] = {}
+    by_name: dict[str, Plot] = {}
     for module in _modules():
-        found.update(getattr(module, "PLOTS", {}))
-    return MappingProxyType(dict(sorted(found.items())))
+        by_name.update(getattr(module, "PLOTS", {}))
+    return MappingProxyType(dict(sorted(by_name.items())))
 
 
 def run(name: str, full: bool = False) -> list[Row]:
     """The rows of one item."""
-    known = items()
-    if name not in known:
-        raise UnknownName.among("item", name, known)
-    return known[name](full)
+    by_name = items()
+    if name not in by_name:
+        raise UnknownName.among("item", name, by_name)
+    return by_name[name](full)

@@ -60,15 +60,15 @@ def verified(request: Request, name: str, password: str) -> User | None:
     """
     services = services_of(request)
     limit = services.config.limits.sign_ins_per_minute
-    known = _known_browser(request, name)
-    if known:
-        services.limiter.take("sign-in in a known browser", known, limit)
+    browser = _known_browser(request, name)
+    if browser:
+        services.limiter.take("sign-in in a known browser", browser, limit)
     else:
         address = caller_address(request)
         services.limiter.take("sign-in", address, _NAMES_AT_ONE_ADDRESS * limit)
         services.limiter.take("sign-in as", f"{address}\0{name[:64]}", limit)
-    found: User | None = services.accounts.verify(name, password)
-    return found
+    account: User | None = services.accounts.verify(name, password)
+    return account
 
 
 def _known_browser(request: Request, name: str) -> str:
@@ -173,17 +173,17 @@ def identify(request: Request) -> tuple[User, str]:
         return user, "proxy"
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme:
-        found = accounts.token_user(token.strip()) if scheme.lower() == "bearer" else None
-        if found is None:
+        owner = accounts.token_user(token.strip()) if scheme.lower() == "bearer" else None
+        if owner is None:
             raise NotSignedIn(
                 "The API token is unknown, expired or revoked; send 'Authorization: Bearer TOKEN'."
             )
-        return found, "token"
+        return owner, "token"
     session = session_id(request)
     if session:
-        found = accounts.session_user(session)
-        if found is not None:
-            return found, "session"
+        owner = accounts.session_user(session)
+        if owner is not None:
+            return owner, "session"
     return ANONYMOUS, ""
 
 

@@ -214,10 +214,10 @@ class Custody:
     def reset_password(self, user: User, name: str) -> str:
         """A new one-time password; the user's sessions and waiting requests end. A custodian's is renewed on the server machine only."""
         require(user, Role.CUSTODIAN)
-        found = self.accounts.find(name)
-        if found is None:
+        account = self.accounts.find(name)
+        if account is None:
             raise NotFound("There is no such user.")
-        if found.is_custodian:
+        if account.is_custodian:
             raise Forbidden(
                 "A custodian's password is changed by its owner, or renewed on the server machine:"
                 " dalenius serve CONFIG --reset-password NAME."

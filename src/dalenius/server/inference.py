@@ -53,13 +53,13 @@ def described(question: InferenceQuestion) -> dict[str, Any]:
 def infer(release: Release, name: str, written: Mapping[str, Any]) -> dict[str, Any]:
     """Ask one question of the first table, or of the table over the named axes."""
     question = find(name)
-    given = _read(question, written)
-    _check_size(question, release, given)
-    _check_axes(question, release, given)
+    arguments = _read(question, written)
+    _check_size(question, release, arguments)
+    _check_axes(question, release, arguments)
     if not _AT_ONCE.acquire(timeout=_PATIENCE):
         raise TooManyRequests("The server is computing for others; ask again in a moment.", retry_after=2)
     try:
-        answer = question.ask(release, **given)
+        answer = question.ask(release, **arguments)
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise RequestError(f"{name} cannot be computed from this table ({type(error).__name__}).") from None
     finally:
@@ -122,9 +122,9 @@ def _check_size(question: InferenceQuestion, release: Release, given: Mapping[st
 
 
 def _check_axes(question: InferenceQuestion, release: Release, given: Mapping[str, Any]) -> None:
-    known = {axis.name for table in release.tables for axis in table.space.axes}
+    axes = {axis.name for table in release.tables for axis in table.space.axes}
     for parameter in question.parameters:
         is_axes = parameter.type == tuple[str, ...]
         for name in given[parameter.name] if parameter.is_selection or is_axes else ():
-            if name not in known:
-                raise UnknownName.among("axis", name, known)
+            if name not in axes:
+                raise UnknownName.among("axis", name, axes)

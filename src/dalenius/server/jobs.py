@@ -92,9 +92,9 @@ class Queue:
         now = time.time()
         job = secrets.token_hex(16)
         with self._store.transaction() as run:
-            known = self._known(run, name, key, digest) if key else None
-            if known is not None:
-                return known
+            earlier = self._known(run, name, key, digest) if key else None
+            if earlier is not None:
+                return earlier
             waiting = run(
                 "SELECT count(*) FROM jobs WHERE name = ? AND state IN (?, ?)", (name, QUEUED, RUNNING)
             )

@@ -131,17 +131,17 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     request = view.request
     named = [*view.variables, *([str(request["of"])] if request.get("of") else [])]
     named += [str(condition["variable"]) for condition in request.get("where", ())]
-    found = [view.title, view.dataset, str(request.get("title", "")), *named]
+    words = [view.title, view.dataset, str(request.get("title", "")), *named]
     if dataset is not None:
         declared = [dataset.variable(name) for name in named]
-        found += [dataset.title, *(variable.label for variable in declared if variable is not None)]
+        words += [dataset.title, *(variable.label for variable in declared if variable is not None)]
     for part in (*request.get("axes", ()), *request.get("where", ())):
-        found += [str(label) for cell in part.get("cells", ()) for label in cell]
-        found += [str(label) for label in part.get("categories", ())]
-    found += [
+        words += [str(label) for cell in part.get("cells", ()) for label in cell]
+        words += [str(label) for label in part.get("categories", ())]
+    words += [
         speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words
     ]
-    return "\n".join(found).casefold()
+    return "\n".join(words).casefold()
 
 
 def _number(value: object) -> float | None:

@@ -109,24 +109,24 @@ Selection = Mapping[str, tuple[str, ...]]
 
 def places_of(release: Release, selection: Selection) -> list[list[int]]:
     """Chosen places on every dimension; what is not named is taken whole, the contents by value alone."""
-    known = dimensions(release)
+    axes = dimensions(release)
     for name in selection:
-        if name.lower() not in {d.code.lower() for d in known}:
-            raise UnknownName.among("variable", name, [d.code for d in known])
+        if name.lower() not in {d.code.lower() for d in axes}:
+            raise UnknownName.among("variable", name, [d.code for d in axes])
     lower = {name.lower(): chosen for name, chosen in selection.items()}
-    found = []
-    for dimension in known:
+    places = []
+    for dimension in axes:
         default = ("value",) if dimension.code == CONTENTS else ("*",)
         chosen = dimension.select(lower.get(dimension.code.lower()) or default)
         if not chosen:
             raise ParameterError(f"The selection leaves no value of {dimension.code!r}.")
-        found.append(chosen)
-    size = int(np.prod([len(p) for p in found], dtype=float))
+        places.append(chosen)
+    size = int(np.prod([len(p) for p in places], dtype=float))
     if size > MOST_CELLS:
         raise TooLarge(
             f"The selection has {size:,} cells; at most {MOST_CELLS:,} are sent.", limit=MOST_CELLS
         )
-    return found
+    return places
 
 
 def cube(release: Release, places: list[list[int]]) -> Any:
@@ -166,8 +166,8 @@ def json_stat(
     release: Release, view: ReleaseView, places: list[list[int]] | None, root: str
 ) -> dict[str, Any]:
     """A JSON-stat 2 data set; without places the metadata alone."""
-    known = dimensions(release)
-    chosen = places or [list(range(len(d.codes))) for d in known]
+    axes = dimensions(release)
+    chosen = places or [list(range(len(d.codes))) for d in axes]
     dimension = {
         d.code: {
             "label": d.label,
@@ -177,7 +177,7 @@ def json_stat(
             },
             "extension": {"elimination": False, "show": "value"},
         }
-        for d, picked in zip(known, chosen, strict=True)
+        for d, picked in zip(axes, chosen, strict=True)
     }
     document: dict[str, Any] = {
         "version": "2.0",
@@ -188,7 +188,7 @@ def json_stat(
         "updated": view.at,
         "note": [release.provenance.guarantee, *release.provenance.warnings],
         "role": {"metric": [CONTENTS]},
-        "id": [d.code for d in known],
+        "id": [d.code for d in axes],
         "size": [len(picked) for picked in chosen],
         "dimension": dimension,
         "extension": {
@@ -203,14 +203,14 @@ def json_stat(
 
 def as_csv(release: Release, places: list[list[int]]) -> str:
     """One row for each chosen cell, one column for each dimension and content."""
-    known = dimensions(release)
+    axes = dimensions(release)
     numbers = cube(release, places)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    contents = [known[-1].codes[i] for i in places[-1]]
-    writer.writerow([*(d.code for d in known[:-1]), *contents])
+    contents = [axes[-1].codes[i] for i in places[-1]]
+    writer.writerow([*(d.code for d in axes[:-1]), *contents])
     for cell in np.ndindex(*numbers.shape[:-1]):
-        labels = [d.labels[p[i]] for d, p, i in zip(known, places, cell, strict=False)]
+        labels = [d.labels[p[i]] for d, p, i in zip(axes, places, cell, strict=False)]
         safe = [
             f"'{label}" if label.startswith(("=", "+", "-", "@", "\t", "\r")) else label for label in labels
         ]

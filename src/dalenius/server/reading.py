@@ -61,7 +61,7 @@ class Reading:
         with self.desk.outages():
             every = self.desk.catalogue.refreshed().values()
         words = query.casefold().split()
-        found = [
+        views = [
             view
             for view in reversed(list(every))
             if self._may_list(user, view)
@@ -69,8 +69,8 @@ class Reading:
             and (not status or view.status == status)
             and (not words or self._is_found(view, words))
         ]
-        page = found[max(offset, 0) : max(offset, 0) + min(max(limit, 1), 500)]
-        return len(found), tuple(self._hidden(user, view) for view in page)
+        page = views[max(offset, 0) : max(offset, 0) + min(max(limit, 1), 500)]
+        return len(views), tuple(self._hidden(user, view) for view in page)
 
     def _is_found(self, view: ReleaseView, words: list[str]) -> bool:
         """Whether every word stands somewhere in the table's labels, in any language.
@@ -116,18 +116,18 @@ class Reading:
         view = self.release_view(user, entry)
         place = (entry, f"{format}/{view.status}")
         with self._cache_lock:
-            known = self._files.get(place)
-        if known is None:
-            known = downloads.render(
+            file = self._files.get(place)
+        if file is None:
+            file = downloads.render(
                 self.release(user, entry), format, is_public=view.status == Status.PUBLISHED
             )
-            if len(known.content) > _MOST_CACHED_BYTES:
-                return known
+            if len(file.content) > _MOST_CACHED_BYTES:
+                return file
             with self._cache_lock:
-                self._files[place] = known
+                self._files[place] = file
                 while len(self._files) > _CACHED:
                     self._files.popitem(last=False)
-        return known
+        return file
 
     def ready_download(self, entry: str, format: str) -> Download | None:
         """A published document that needs neither ledger nor rendering now; a change of status counts 50 ms later."""

@@ -95,16 +95,16 @@ class Releasing:
         served = self.desk.find(dataset)
         quote = self.desk.quote(served, self.desk.read_request(dataset, document), user.name)
         quota = self.quota(user, dataset, quote.charge.page) if user.may_release else None
-        known = self.reading.shown(user, self.desk.stored(quote))
+        stored = self.reading.shown(user, self.desk.stored(quote))
         return presentation.preview(
             quote,
             digest=self._digest(quote),
             quota=quota,
-            already=known if known is not None and _answers(known, user) else None,
+            already=stored if stored is not None and _answers(stored, user) else None,
             from_list=self.lists.answer(served, quote.document) is not None,
             refusal=None
             if quota is None
-            else self._foreseen(user, served, quote, quota, is_known=known is not None),
+            else self._foreseen(user, served, quote, quota, is_known=stored is not None),
             direct_cells=self.config.limits.direct_cells,
         )
 

@@ -75,19 +75,19 @@ class Runners:
         if not self._store.read(f"SELECT 1 FROM jobs j WHERE {free} LIMIT 1", *values):
             return None
         with self._store.transaction() as run:
-            found = run(
+            job = run(
                 f"SELECT j.id FROM jobs j WHERE {free} ORDER BY"
                 " (SELECT count(*) FROM jobs r WHERE r.name = j.name AND r.state = ? AND r.lease_until >= ?),"
                 " (SELECT coalesce(max(d.started), 0) FROM jobs d WHERE d.name = j.name), j.created LIMIT 1",
                 (*values, RUNNING, now),
             )
-            if not found:
+            if not job:
                 return None
             rows = run(
                 "UPDATE jobs SET state = ?, started = ?, worker = ?, lease_until = ?, attempts = attempts + 1"
                 " WHERE id = ? AND ((state = ? AND not_before <= ?) OR (state = ? AND lease_until < ?))"
                 f" RETURNING {COLUMNS}",
-                (RUNNING, now, self._worker, now + self._lease, found[0][0], *values),
+                (RUNNING, now, self._worker, now + self._lease, job[0][0], *values),
             )
         return Job(*rows[0]) if rows else None
 

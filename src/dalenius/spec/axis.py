@@ -30,9 +30,9 @@ class AxisPart(Part):
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        given = [n for n in ("level", "categories", "groups", "cuts") if getattr(self, n) is not None]
-        if len(given) > 1:
-            raise DocumentError(f"An axis takes one of level, categories, groups and cuts; received {given}.")
+        ways = [n for n in ("level", "categories", "groups", "cuts") if getattr(self, n) is not None]
+        if len(ways) > 1:
+            raise DocumentError(f"An axis takes one of level, categories, groups and cuts; received {ways}.")
         return self
 
 

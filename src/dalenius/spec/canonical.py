@@ -120,8 +120,8 @@ def method_of(content: Mapping[str, Any]) -> str:
 
 def _meaning(request: RequestDocument) -> int:
     """The version of what the method's answer means."""
-    known = request.method in registry.names("methods")
-    return int(registry.get("methods", request.method).meaning) if known else 1
+    is_method = request.method in registry.names("methods")
+    return int(registry.get("methods", request.method).meaning) if is_method else 1
 
 
 def _axis(axis: Axis) -> Axis:

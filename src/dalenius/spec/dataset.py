@@ -235,11 +235,11 @@ class DatasetDocument(Document):
             if not zero:
                 raise DocumentError("A structural zero must name at least one variable and its categories.")
             pattern = {}
-            for name, given in zero.items():
+            for name, values in zero.items():
                 if name not in variables:
                     raise UnknownName.among("variable", name, variables)
                 categories = variables[name].categories
-                labels = (given,) if isinstance(given, str) else given
+                labels = (values,) if isinstance(values, str) else values
                 pattern[name] = tuple(categories.labels[categories.code(label)] for label in labels)
             zeros.append(pattern)
         return tuple(zeros)

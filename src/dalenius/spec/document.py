@@ -81,10 +81,10 @@ class Part(BaseModel):
     @classmethod
     def _refuse_unknown_keys(cls, value: Any) -> Any:
         if isinstance(value, Mapping):
-            known = [field.alias or name for name, field in cls.model_fields.items()]
+            keys = [field.alias or name for name, field in cls.model_fields.items()]
             for key in value:
-                if key not in known:
-                    raise unknown_key(str(key), known, cls.section)
+                if key not in keys:
+                    raise unknown_key(str(key), keys, cls.section)
         return value
 
 

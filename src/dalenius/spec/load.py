@@ -84,12 +84,12 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in content:
             raise DocumentError(f"The key {key!r} stands twice in one table.")
-        found[key] = value
-    return found
+        content[key] = value
+    return content
 
 
 def _load(kind: type[D], given: Given) -> tuple[D, Path]:

@@ -60,8 +60,8 @@ class TablePart(Part):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.measure not in registry.names("methods"):
-            known = ", ".join(registry.names("methods"))
-            raise DocumentError(f"measure must be one of {known}; received {self.measure!r}.")
+            names = ", ".join(registry.names("methods"))
+            raise DocumentError(f"measure must be one of {names}; received {self.measure!r}.")
         takes_of = registry.get("methods", self.measure).takes_of
         if takes_of != (self.of is not None):
             raise DocumentError(
@@ -228,15 +228,15 @@ class RequestDocument(Document):
 
     @staticmethod
     def _margin(asked: tuple[str, ...], axes: tuple[Axis, ...], domain: Domain) -> tuple[str, ...]:
-        known: dict[str, tuple[int, str]] = {}
+        places: dict[str, tuple[int, str]] = {}
         for number, axis in enumerate(axes):
             levels = domain.variable(axis.variable).hierarchies if axis.codes else ()
-            known |= {f"{axis.variable}.{h.level}": (number, f"{axis.variable}.{h.level}") for h in levels}
-            known |= {axis.variable: (number, axis.name), axis.name: (number, axis.name)}
+            places |= {f"{axis.variable}.{h.level}": (number, f"{axis.variable}.{h.level}") for h in levels}
+            places |= {axis.variable: (number, axis.name), axis.name: (number, axis.name)}
         for name in asked:
-            if name not in known:
-                raise UnknownName.among("axis", name, known)
-        chosen = sorted({known[name] for name in asked})
+            if name not in places:
+                raise UnknownName.among("axis", name, places)
+        chosen = sorted({places[name] for name in asked})
         if len({number for number, _ in chosen}) != len(asked):
             raise DocumentError(f"A margin names an axis twice; received {list(asked)}.")
         return tuple(name for _, name in chosen)

@@ -37,10 +37,10 @@ class TranslationPart(Part):
                 raise UnknownName.among("variable", name, variables)
         for name, words in self.labels.items():
             lists = _lists(variables[name])
-            known = {label for labels in lists for label in labels}
+            declared_labels = {label for labels in lists for label in labels}
             for label in words:
-                if label not in known:
-                    raise UnknownName.among(f"category or group of {name!r}", label, known)
+                if label not in declared_labels:
+                    raise UnknownName.among(f"category or group of {name!r}", label, declared_labels)
             for labels in lists:
                 said = [words.get(label, label) for label in labels]
                 if len(set(said)) < len(said):

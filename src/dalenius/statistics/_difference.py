@@ -14,6 +14,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.exact.order_statistics import local_of_difference, prepare, smooth_add_remove, smooth_replace
 from dalenius.statistics._example import Example, of_values
+from dalenius.statistics._one_row import check_one_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class Difference(ABC):
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that one record can make to these values, exactly, in steps; groups are refused."""
-        self._check(neighbours)
+        check_one_row(neighbours, is_complete=self.is_complete)
         if group > 1:
             raise Unsupported("Groups are served for quantiles and extremes.")
         data = prepare(values, self.low, self.high)
@@ -75,7 +76,7 @@ class Difference(ABC):
         self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
     ) -> Fraction:
         """A smooth upper bound with exp(-beta) = base, at least twice `least`, in steps."""
-        self._check(neighbours)
+        check_one_row(neighbours, is_complete=self.is_complete)
         data = prepare(values, self.low, self.high)
         n = len(data)
         ends = (self.lower(n), self.upper(n))
@@ -92,15 +93,6 @@ class Difference(ABC):
         if n < (2 if neighbours.is_replace else 1):
             return 0
         return int(data.values[-1] - data.values[0])
-
-    def _check(self, neighbours: Neighbours) -> None:
-        if neighbours.max_rows > 1:
-            raise Unsupported("Local and smooth sensitivities are for one row to a unit.")
-        if neighbours.is_replace and not self.is_complete:
-            raise Unsupported(
-                "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
-                " what replaces it, or use add-remove."
-            )
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

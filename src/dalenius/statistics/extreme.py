@@ -10,7 +10,7 @@ from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Filter, ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError
 from dalenius.exact.order_statistics import (
     Sorted,
     local_of_monotone,
@@ -19,6 +19,7 @@ from dalenius.exact.order_statistics import (
     smooth_replace,
 )
 from dalenius.statistics._example import Example, of_values
+from dalenius.statistics._one_row import check_one_row
 
 __all__ = ["Extreme"]
 
@@ -85,7 +86,7 @@ class Extreme:
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that one record (up to `group` records) can make, exactly, in steps."""
-        self._check(neighbours)
+        check_one_row(neighbours, is_complete=self.is_complete)
         data = prepare(values, self.low, self.high)
         return local_of_monotone(data, self._of, is_replace=neighbours.is_replace, group=group)
 
@@ -96,7 +97,7 @@ class Extreme:
 
         Exact under replace; a smooth upper bound under add-remove.
         """
-        self._check(neighbours)
+        check_one_row(neighbours, is_complete=self.is_complete)
         data = prepare(values, self.low, self.high)
         m = self.position(len(data))
         if not neighbours.is_replace:
@@ -122,15 +123,6 @@ class Extreme:
         if neighbours.is_replace:
             return largest - smallest
         return largest - self.low if self.is_largest else self.high - smallest
-
-    def _check(self, neighbours: Neighbours) -> None:
-        if neighbours.max_rows > 1:
-            raise Unsupported("Local and smooth sensitivities are for one row to a unit.")
-        if neighbours.is_replace and not self.is_complete:
-            raise Unsupported(
-                "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
-                " what replaces it, or use add-remove."
-            )
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -152,9 +152,9 @@ class MagnitudeTable:
             raise ParameterError("counts, minima and maxima must belong to the same cells.")
         ranges, largest = [], []
         for count, bottom, top in zip(counts, minima, maxima, strict=True):
-            found = [*([int(bottom), int(top)] if count > 0 else []), *declared]
-            ranges.append(max(found) - min(found) if found else 0)
-            largest.append(max((abs(v) for v in found), default=0))
+            ends = [*([int(bottom), int(top)] if count > 0 else []), *declared]
+            ranges.append(max(ends) - min(ends) if ends else 0)
+            largest.append(max((abs(v) for v in ends), default=0))
         if membership is Membership.PUBLIC:
             return max(ranges, default=0), ranges, largest
         first, second = (*sorted(largest, reverse=True), 0, 0)[:2]

@@ -41,8 +41,8 @@ class Mean:
 
     def value(self, values: Sequence[int] | IntArray) -> Fraction:
         """The exact mean of any non-empty list."""
-        found = [int(v) for v in values]
-        return Fraction(sum(found), len(found))
+        numbers = [int(v) for v in values]
+        return Fraction(sum(numbers), len(numbers))
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Of size times the mean."""

@@ -19,6 +19,7 @@ from dalenius.exact.order_statistics import (
     smooth_replace,
 )
 from dalenius.statistics._example import Example, of_values
+from dalenius.statistics._one_row import check_one_row
 
 __all__ = ["Quantile"]
 
@@ -84,7 +85,7 @@ class Quantile:
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that one record (up to `group` records) can make, exactly, in 1 / unit steps."""
-        self._check(neighbours)
+        check_one_row(neighbours, is_complete=self.is_complete)
         data = prepare(values, self.low, self.high)
         return local_of_monotone(data, self._of, is_replace=neighbours.is_replace, group=group)
 
@@ -95,7 +96,7 @@ class Quantile:
 
         Exact under replace; a smooth upper bound under add-remove.
         """
-        self._check(neighbours)
+        check_one_row(neighbours, is_complete=self.is_complete)
         data = prepare(values, self.low, self.high)
         n = len(data)
         if neighbours.is_replace:
@@ -122,15 +123,6 @@ class Quantile:
             # The only record of a smaller data set can be removed; the answer is then the lower bound.
             return self.unit * (int(data.values[-1]) - self.low)
         return self.unit * spread
-
-    def _check(self, neighbours: Neighbours) -> None:
-        if neighbours.max_rows > 1:
-            raise Unsupported("Local and smooth sensitivities are for one row to a unit.")
-        if neighbours.is_replace and not self.is_complete:
-            raise Unsupported(
-                "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
-                " what replaces it, or use add-remove."
-            )
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -71,11 +71,11 @@ class Total:
             raise Unsupported("Local sensitivities are for one row to a unit.")
         if not neighbours.is_replace:
             return self._reach(neighbours)
-        found = [int(v) for v in values]
+        numbers = [int(v) for v in values]
         if self.is_complete:
-            return max((max(self.high - v, v - self.low) for v in found), default=0)
+            return max((max(self.high - v, v - self.low) for v in numbers), default=0)
         top, bottom = max(self.high, 0), min(self.low, 0)
-        return max(max(top - v, v - bottom) for v in [*found, 0])
+        return max(max(top - v, v - bottom) for v in [*numbers, 0])
 
     def smooth(
         self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
@@ -90,10 +90,10 @@ class Total:
 
         Exact for a complete total. Otherwise rows that are outside the total count as zero: exact if there is one.
         """
-        found = np.concatenate((np.asarray(values, dtype=np.int64), np.asarray(declared, dtype=np.int64)))
-        if not len(found):
+        numbers = np.concatenate((np.asarray(values, dtype=np.int64), np.asarray(declared, dtype=np.int64)))
+        if not len(numbers):
             return 0
-        top, bottom = int(found.max()), int(found.min())
+        top, bottom = int(numbers.max()), int(numbers.min())
         if not neighbours.is_replace:
             return max(abs(top), abs(bottom))
         return top - bottom if self.is_complete else max(top, 0) - min(bottom, 0)

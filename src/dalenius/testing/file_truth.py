@@ -51,12 +51,14 @@ class FileTruth:
         """Conditions on the rows that count."""
         parts = [f"{self.axis(name)} IS NOT NULL" for name in axes]
         parts += [f'"{self.unit}" IS NOT NULL'] if self.unit else []
-        for name, given in where.items():
-            if isinstance(given, dict):
-                parts += [f"{self.number(name)} >= {given['at_least']}"] if "at_least" in given else []
-                parts += [f"{self.number(name)} <= {given['at_most']}"] if "at_most" in given else []
+        for name, condition in where.items():
+            if isinstance(condition, dict):
+                parts += (
+                    [f"{self.number(name)} >= {condition['at_least']}"] if "at_least" in condition else []
+                )
+                parts += [f"{self.number(name)} <= {condition['at_most']}"] if "at_most" in condition else []
             else:
-                kept = ", ".join(f"'{self._value(name, label)}'" for label in given)
+                kept = ", ".join(f"'{self._value(name, label)}'" for label in condition)
                 parts.append(f"{self.axis(name)} IN ({kept})")
         return " AND ".join(parts) or "true"
 

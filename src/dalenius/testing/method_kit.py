@@ -136,5 +136,5 @@ def check_interval(method: Method, release: Release) -> None:
         return
     assert not isinstance(release.law, Withheld), f"{method.name} makes intervals of a law that is withheld"
     for cell in range(len(table)):
-        found = table.at(cell)
-        assert found.lower <= found.upper
+        cell_view = table.at(cell)
+        assert cell_view.lower <= cell_view.upper

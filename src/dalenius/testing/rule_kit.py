@@ -241,11 +241,11 @@ def missing_rules() -> set[str]:
 
 def policy_of(rule: Rule | None) -> dict[str, Any]:
     """A policy that opens everything and spends freely, but for one rule."""
-    given = {} if rule is None else rule.policy
+    own = {} if rule is None else rule.policy
     return {
-        "allow": {"acknowledge": list(OPEN), **given.get("allow", {})},
-        "floors": given.get("floors", FLOORS),
-        "table": given.get("table", {}),
+        "allow": {"acknowledge": list(OPEN), **own.get("allow", {})},
+        "floors": own.get("floors", FLOORS),
+        "table": own.get("table", {}),
         "budget": GENEROUS,
     }
 

@@ -16,14 +16,14 @@ def propose_merging(
     people = size if size is not None else domain.public_size
     if people is None or std_error <= ratio * people / space.size:
         return []
-    found = []
+    proposals = []
     for axis in space.axes:
         for hierarchy in domain.variable(axis.variable).hierarchies:
             groups = len(hierarchy.groups)
             if groups < len(axis):
                 cells = space.size // len(axis) * groups
                 mean = people / cells
-                found.append(
+                proposals.append(
                     {
                         "variable": axis.variable,
                         "level": hierarchy.level,
@@ -32,4 +32,4 @@ def propose_merging(
                         "is_sufficient": std_error <= ratio * mean,
                     }
                 )
-    return sorted(found, key=lambda p: (not p["is_sufficient"], -int(p["cells"])))
+    return sorted(proposals, key=lambda p: (not p["is_sufficient"], -int(p["cells"])))

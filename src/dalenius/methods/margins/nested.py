@@ -43,9 +43,9 @@ def resolve(domain: Domain, axes: Sequence[Axis], margin: Sequence[str]) -> tupl
 
 
 def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[int, ...], Axis]:
-    known = [axis.name for axis in axes]
-    if name in known:
-        position = known.index(name)
+    names = [axis.name for axis in axes]
+    if name in names:
+        position = names.index(name)
         return position, tuple(range(len(axes[position]))), axes[position]
     variable, _, level = name.partition(".")
     for position, axis in enumerate(axes):
@@ -65,7 +65,7 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
                 level=level,
             )
             return position, tuple(used[g] for g in groups), coarse
-    raise UnknownName.among("axis", name, known)
+    raise UnknownName.among("axis", name, names)
 
 
 def plan(domain: Domain, request: MarginsAsked) -> Planned:

@@ -242,16 +242,16 @@ def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
     Without them a row whose value is dropped on one axis would still be counted in the margins over the others, and
     the margins would not be sums of cells.
     """
-    found = []
+    filters = []
     for axis in axes:
         if domain.variable(axis.variable).keeps_every_row(axis):
             continue
         if axis.cuts:
-            found.append(Filter(variable=axis.variable, low=axis.cuts[0], high=axis.cuts[-1] - 1))
+            filters.append(Filter(variable=axis.variable, low=axis.cuts[0], high=axis.cuts[-1] - 1))
         else:
             kept = tuple(code for code, label in enumerate(axis.codes) if label >= 0)
-            found.append(Filter(variable=axis.variable, codes=kept))
-    return tuple(found)
+            filters.append(Filter(variable=axis.variable, codes=kept))
+    return tuple(filters)
 
 
 def finish(

@@ -24,14 +24,14 @@ def ask(request: Request, user: CurrentUser, next: str = "/") -> Response:
 def enter(request: Request, user: CurrentUser, form: Form) -> Response:
     """Check the password; a wrong one says the same as an unknown name."""
     name, target = form.one("name").strip(), local(form.one("next", "/"))
-    found = verified(request, name, form.one("password"))
-    if found is None:
+    account = verified(request, name, form.one("password"))
+    if account is None:
         error = translate(language_of(request), "sign_in.wrong")
         return render(
             request, "account/sign_in.html", user, status=403, next=target, error=error, name=name[:64]
         )
     response = RedirectResponse(target, 303)
-    sign_in(request, response, found)
+    sign_in(request, response, account)
     return response
 
 

@@ -44,15 +44,16 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             pairs += [(f"pick.{name}", str(label)) for label in part.get("categories") or ()]
             if part.get("cuts"):
                 pairs.append((f"cuts.{name}", ",".join(str(cut) for cut in part["cuts"])))
-    for name, given in table.get("where", {}).items():
-        if isinstance(given, Mapping):
+    for name, condition in table.get("where", {}).items():
+        if isinstance(condition, Mapping):
             pairs += [
-                (f"from.{name}", str(given.get("at_least") or "")),
-                (f"to.{name}", str(given.get("at_most") or "")),
+                (f"from.{name}", str(condition.get("at_least") or "")),
+                (f"to.{name}", str(condition.get("at_most") or "")),
             ]
         else:
             pairs += [
-                (f"where.{name}", str(label)) for label in ([given] if isinstance(given, str) else given)
+                (f"where.{name}", str(label))
+                for label in ([condition] if isinstance(condition, str) else condition)
             ]
     if table.get("measure"):
         pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
@@ -118,21 +119,21 @@ class _AddressReader:
 
     def axes(self, place: str) -> tuple[AxisChoice, ...]:
         """Variables on one place; a variable that is unknown or stands elsewhere is left out."""
-        found = []
+        choices = []
         for name in self._fields.get(place, []):
             variable = self._dataset.variable(name)
             if variable is None:
                 self.problems.append(name[:80])
             elif name not in self._seen:
                 self._seen.add(name)
-                found.append(self._axis(variable))
-        return tuple(found)
+                choices.append(self._axis(variable))
+        return tuple(choices)
 
     def _axis(self, variable: VariableView) -> AxisChoice:
         name = variable.name
         if variable.is_numeric:
-            given = self._cuts(self.one(f"cuts.{name}"))
-            return AxisChoice(variable=name, cuts=given or suggested_cuts(variable))
+            cuts = self._cuts(self.one(f"cuts.{name}"))
+            return AxisChoice(variable=name, cuts=cuts or suggested_cuts(variable))
         labels = variable.categories
         chosen = self.one(f"level.{name}")
         if chosen == OWN_GROUPS:

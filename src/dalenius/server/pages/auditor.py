@@ -27,14 +27,14 @@ def statement(request: Request, user: SignedIn, population: str = "") -> Respons
     chosen = population or (populations[0] if populations else "")
     if chosen not in populations:
         raise NotFound("There is no such population here.")
-    found = services.custody.statement(user, chosen, everybody=user.may_read_ledger)
-    lines = found.lines[::-1]
+    movements = services.custody.statement(user, chosen, everybody=user.may_read_ledger)
+    lines = movements.lines[::-1]
     language = language_of(request)
     return render(
         request,
         "auditor/ledger.html",
         user,
-        statement=found,
+        statement=movements,
         lines=lines[:_MOST_LINES],
         more=max(len(lines) - _MOST_LINES, 0),
         population=chosen,
@@ -73,12 +73,12 @@ def evidence(request: Request, user: CurrentUser) -> Response:
 
 
 def _claims(wording: Wording) -> list[dict[str, Any]]:
-    found = []
+    claims = []
     for package, kind in (("mechanisms", "mechanism"), ("definitions", "definition")):
         for name in registry.names(package):
             support = registry.get(package, name).evidence
             document = support.to_dict()
-            found.append(
+            claims.append(
                 {
                     "name": wording.known(kind, name),
                     "kind": kind,
@@ -87,4 +87,4 @@ def _claims(wording: Wording) -> list[dict[str, Any]]:
                     "reference": "; ".join(str(r) for r in document.get("references", ())),
                 }
             )
-    return found
+    return claims

@@ -173,17 +173,17 @@ def _narrower(
         return None
     else:
         return None
-    labels = {name: tuple(given) for name, given in where.items() if isinstance(given, list)}
+    labels = {name: tuple(values) for name, values in where.items() if isinstance(values, list)}
     if not where or len(labels) < len(where) or sum(map(len, labels.values())) > _MOST_LABELS:
         return None
-    found = replace(state, where={**state.where, **labels})
+    narrower = replace(state, where={**state.where, **labels})
     try:
-        if services.reading.list_answer(user, dataset.name, found.to_request(dataset.name)) is None:
+        if services.reading.list_answer(user, dataset.name, narrower.to_request(dataset.name)) is None:
             return None
     except NotAllowed:
         return None
     names = ", ".join(wording.label(dataset, name) for name in where)
-    return names, f"/d/{quote(dataset.name)}/list?{urlencode(found.to_pairs())}"
+    return names, f"/d/{quote(dataset.name)}/list?{urlencode(narrower.to_pairs())}"
 
 
 def _amounts(state: TableState) -> tuple[str, ...]:
@@ -210,10 +210,10 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
         return await run_in_threadpool(shown, NotSignedIn.http_status)
     require(user, *RELEASERS)
     try:
-        known = await run_in_threadpool(services.releasing.preview, user, dataset.name, document)
-        if known.already is not None:
-            return lead(request, f"/r/{quote(known.already.entry)}?{layout}&again=1")
-        if known.digest != form.one("seen"):
+        preview = await run_in_threadpool(services.releasing.preview, user, dataset.name, document)
+        if preview.already is not None:
+            return lead(request, f"/r/{quote(preview.already.entry)}?{layout}&again=1")
+        if preview.digest != form.one("seen"):
             raise StaleRequest
     except RequestError as error:
         return await run_in_threadpool(shown, error.http_status)

@@ -59,11 +59,11 @@ def datasets(request: Request, user: CurrentUser) -> Response:
     """The served data sets and whether they are registered."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
-    found = []
+    cards = []
     for view in services.reading.datasets(user):
         listed = services.reading.list_view(view.name) if view.has_list else None
-        found.append((view, services.custody.is_registered(user, view.name), listed))
-    return _desk(request, "custodian/datasets.html", user, "datasets", datasets=found)
+        cards.append((view, services.custody.is_registered(user, view.name), listed))
+    return _desk(request, "custodian/datasets.html", user, "datasets", datasets=cards)
 
 
 def _account(services: Services, user: User, population: str) -> Any:
@@ -218,10 +218,10 @@ def _told(ask: Callable[..., Any], *question: Any) -> Any:
 def _foreseen(services: Services, user: User, job: JobView) -> DaleniusError | None:
     """Why a waiting request could not be released even if it were approved."""
     try:
-        found: DaleniusError | None = services.custody.approval_refusal(user, job.id)
+        refusal: DaleniusError | None = services.custody.approval_refusal(user, job.id)
     except DaleniusError as error:
         return error
-    return found
+    return refusal
 
 
 @router.post("/approvals/{job_id}")
@@ -239,8 +239,8 @@ def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Resp
 def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
     """Every release with what may be done about it."""
     require(user, Role.CUSTODIAN)
-    _, found = services_of(request).reading.releases(user, status=status, limit=200)
-    return _desk(request, "custodian/releases.html", user, "releases", releases=found, chosen=status)
+    _, views = services_of(request).reading.releases(user, status=status, limit=200)
+    return _desk(request, "custodian/releases.html", user, "releases", releases=views, chosen=status)
 
 
 @router.post("/releases/{entry}/status")
@@ -264,12 +264,12 @@ def policy(request: Request, user: CurrentUser) -> Response:
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     wording = Wording(language_of(request), services)
-    found = []
+    policies = []
     for view in services.reading.datasets(user):
         document = services.desk.find(view.name).curator.policy
         text = json.dumps(document.to_dict(), indent=2, ensure_ascii=False)
-        found.append((view, _rules(document, wording), text))
-    return _desk(request, "custodian/policy.html", user, "policy", policies=found)
+        policies.append((view, _rules(document, wording), text))
+    return _desk(request, "custodian/policy.html", user, "policy", policies=policies)
 
 
 def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
@@ -312,9 +312,9 @@ def users(request: Request, user: CurrentUser) -> Response:
 
 
 def _users(request: Request, user: User, name: str, password: str) -> Response:
-    found = services_of(request).custody.users(user)
+    accounts = services_of(request).custody.users(user)
     return _desk(
-        request, "custodian/users.html", user, "users", users=found, password=password, password_of=name
+        request, "custodian/users.html", user, "users", users=accounts, password=password, password_of=name
     )
 
 

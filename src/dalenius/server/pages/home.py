@@ -54,12 +54,12 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
 def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") -> Response:
     """Every table that this reader may see."""
     services = services_of(request)
-    _, found = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
+    _, views = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
     return render(
         request,
         "tables.html",
         user,
-        recent=found,
+        recent=views,
         datasets=services.reading.datasets(user),
         q=q[:200],
         chosen=dataset,

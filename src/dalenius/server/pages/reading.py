@@ -71,11 +71,11 @@ def _tested(release: Release, chosen: list[str]) -> TestResult:
     try:
         return test(release, *chosen, method="asymptotic", replicates=0)
     except ParameterError:
-        found = test(release, *chosen, method="chi-square", replicates=0)
-    fitted = np.asarray(found.details.get("fitted", values))
+        result = test(release, *chosen, method="chi-square", replicates=0)
+    fitted = np.asarray(result.details.get("fitted", values))
     if float(fitted[fitted > 0].min()) < _SMALLEST_FITTED:
         raise Unsupported("It has very large and very small numbers together; use the command line.")
-    return found
+    return result
 
 
 def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def compare(request: Request, entry: str, user: CurrentUser, a: str = "", b: str
     """Whether two cells differ by more than their noise."""
     shown = Shown.find(request, entry, user)
     cells = _cells(shown)
-    known = {index for index, _, _ in cells}
-    first, second = (int(x) if x.isdecimal() and len(x) < 9 and int(x) in known else None for x in (a, b))
+    indices = {index for index, _, _ in cells}
+    first, second = (int(x) if x.isdecimal() and len(x) < 9 and int(x) in indices else None for x in (a, b))
     outcome = None
     if first is not None and second is not None:
         outcome = _compared(shown, first, second)
-    listed = sorted(known)
+    listed = sorted(indices)
     picked = {
         "a": first if first is not None else (listed[0] if listed else None),
         "b": second if second is not None else (listed[1] if len(listed) > 1 else None),

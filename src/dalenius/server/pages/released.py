@@ -55,11 +55,11 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
         document = state.to_request(name)
         document["table"] |= {"margins": [[axis.name for axis in shown.axes], names], "universe": COMPLETE}
         try:
-            found: Release | None = services.reading.list_answer(user, name, document)
+            answer: Release | None = services.reading.list_answer(user, name, document)
         except NotAllowed:
             # The sum has more noise than the table; a rule may hold for the one and not for the other.
             return None
-        return found and found.with_(tables=found.tables[1:])
+        return answer and answer.with_(tables=answer.tables[1:])
 
     return _table_page(shown, margin)
 
@@ -165,8 +165,8 @@ def _caption(
 
 def _places(shown: Shown, table: Table) -> Places:
     """The layout of the address, by names of axes; without one, the layout that was asked for."""
-    known = {axis.variable: axis.name for axis in shown.axes}
-    named = dict_of([(place, known.get(name, name)) for place, name in shown.layout])
+    names = {axis.variable: axis.name for axis in shown.axes}
+    named = dict_of([(place, names.get(name, name)) for place, name in shown.layout])
     if not named:
         return asked_layout(shown.release.about, table)
     return Places(

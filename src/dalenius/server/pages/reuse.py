@@ -56,11 +56,11 @@ def request_of(
 
 def with_levels(table: dict[str, Any], domain: Domain) -> dict[str, Any]:
     """The same table with groups named by the declared level that they are, where they are one."""
-    found = dict(table)
+    part = dict(table)
     for place in _PLACES:
         if place in table:
-            found[place] = [_leveled(item, domain) for item in table[place]]
-    return found
+            part[place] = [_leveled(item, domain) for item in table[place]]
+    return part
 
 
 def _leveled(item: str | dict[str, Any], domain: Domain) -> str | dict[str, Any]:

@@ -67,7 +67,7 @@ def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape
 
 def _heads(axes: list[tuple[str, ...]], most: int) -> tuple[tuple[tuple[str, int], ...], ...]:
     """Column headings, cut after `most` columns."""
-    found = []
+    heads = []
     repeat, below = 1, prod(map(len, axes))
     for labels in axes:
         below //= max(len(labels), 1)
@@ -77,9 +77,9 @@ def _heads(axes: list[tuple[str, ...]], most: int) -> tuple[tuple[tuple[str, int
             if room <= 0:
                 break
             head.append((label, min(below, room)))
-        found.append(tuple(head))
+        heads.append(tuple(head))
         repeat *= len(labels)
-    return tuple(found)
+    return tuple(heads)
 
 
 def _lines(axes: list[tuple[str, ...]]) -> tuple[tuple[tuple[str, int], ...], ...]:

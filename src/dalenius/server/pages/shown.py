@@ -175,7 +175,7 @@ class Shown:
 
 def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
     """Values under each key."""
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        labels.setdefault(key, []).append(value)
+    return labels

@@ -73,8 +73,8 @@ class Wording:
 
     def refusal(self, code: str, message: str) -> dict[str, str]:
         """A refusal in the reader's language by its code, with the message itself as a detail."""
-        known = messages.refusals(self.language).get(code)
-        return {"text": known, "detail": message} if known else {"text": message, "detail": ""}
+        sentence = messages.refusals(self.language).get(code)
+        return {"text": sentence, "detail": message} if sentence else {"text": message, "detail": ""}
 
     def when(self, value: object) -> str:
         """A time."""
@@ -109,15 +109,15 @@ class Wording:
 
     def _dataset(self, name: str) -> DatasetView | None:
         try:
-            found: DatasetView = self._services.reading.dataset(name)
-            return found.in_language(self.language)
+            view: DatasetView = self._services.reading.dataset(name)
+            return view.in_language(self.language)
         except DaleniusError:
             return None
 
     def label(self, dataset: DatasetView | None, variable: str) -> str:
         """A variable's label."""
-        found = dataset.in_language(self.language).variable(variable) if dataset else None
-        return (found.label or found.name) if found else variable
+        variable_view = dataset.in_language(self.language).variable(variable) if dataset else None
+        return (variable_view.label or variable_view.name) if variable_view else variable
 
     def said(self, dataset: DatasetView | None, variable: str, label: str) -> str:
         """A category or group."""
@@ -144,8 +144,8 @@ class Wording:
             name = self.label(dataset, variable)
             return f"{name} ({self.level_name(dataset, level)})" if level else name
 
-        known = {"std_error": preview.std_error, "half_width_95": preview.half_width_95}
-        content = {**preview.details, **{k: v for k, v in known.items() if v is not None}}
+        errors = {"std_error": preview.std_error, "half_width_95": preview.half_width_95}
+        content = {**preview.details, **{k: v for k, v in errors.items() if v is not None}}
         return speech.expectation(method, content, self.num, self.language, label)
 
     def title(
@@ -173,20 +173,20 @@ class Wording:
 
     def conditions(self, dataset: DatasetView | None, described: Mapping[str, Any]) -> list[str]:
         """Conditions of a canonical request in words; its ends are counted in declared steps."""
-        found = []
+        sentences = []
         for condition in described.get("where", ()):
             name = str(condition["variable"])
             label = self.label(dataset, name)
             if "categories" in condition:
                 kept = (self.said(dataset, name, str(c)) for c in condition["categories"])
-                found.append(f"{label}: {', '.join(kept)}")
+                sentences.append(f"{label}: {', '.join(kept)}")
                 continue
             variable = dataset.variable(name) if dataset else None
             step = Fraction(variable.step) if variable and variable.step else Fraction(1)
             ends = [condition.get("low"), condition.get("high")]
             low, high = ("…" if end is None else self.typed(plain(end * step)) for end in ends)
-            found.append(f"{label}: {low} – {high}")
-        return found
+            sentences.append(f"{label}: {low} – {high}")
+        return sentences
 
     def request_title(self, dataset: str, request: Mapping[str, Any]) -> str:
         """The title of a request document."""
@@ -223,13 +223,13 @@ class Wording:
 
     def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
         """Conditions in words."""
-        found = [
+        texts = [
             f"{self.label(dataset, name)}: {', '.join(self.said(dataset, name, label) for label in labels)}"
             for name, labels in state.where.items()
         ]
         for name, (low, high) in state.ranges.items():
-            found.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
-        return found
+            texts.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
+        return texts
 
     # -- promises --------------------------------------------------------------------------------------------------
 

@@ -71,15 +71,15 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = services_of(request)
     document = await read_document(request)
-    found = await run_in_threadpool(
+    answer = await run_in_threadpool(
         partial(services.reading.list_answer, user, name, document, explains=True)
     )
-    if found is None:
+    if answer is None:
         raise NotFound(
             "The stored list of this data set does not hold this table; ask for a release instead."
         )
     return send(
-        request, await run_in_threadpool(services.reading.download_of, found, choose(request, format))
+        request, await run_in_threadpool(services.reading.download_of, answer, choose(request, format))
     )
 
 
@@ -116,9 +116,9 @@ async def release(
     services = services_of(request)
     chosen = choose(request, format)
     document = await read_document(request)
-    found = await run_in_threadpool(services.reading.list_answer, user, name, document)
-    if found is not None:
-        return send(request, await run_in_threadpool(services.reading.download_of, found, chosen))
+    answer = await run_in_threadpool(services.reading.list_answer, user, name, document)
+    if answer is not None:
+        return send(request, await run_in_threadpool(services.reading.download_of, answer, chosen))
     submit = partial(services.releasing.submit, user, name, document, idempotency_key, seen=preview_digest)
     job: JobView = await run_in_threadpool(submit)
     if job.cells <= services.config.limits.direct_cells:

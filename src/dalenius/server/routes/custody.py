@@ -55,10 +55,10 @@ def _owner(request: Request, body: TokenBody, user: User) -> User:
 
 
 def _verified(request: Request, name: str, password: str) -> User:
-    found = verified(request, name, password)
-    if found is None:
+    account = verified(request, name, password)
+    if account is None:
         raise NotSignedIn("The name or the password is wrong.")
-    return found
+    return account
 
 
 @router.get("/session")
@@ -115,8 +115,8 @@ def statement(
     request: Request, population: Name, user: SignedIn, everybody: Annotated[bool, Query()] = False
 ) -> dict[str, Any]:
     """Your own movements; everybody's for custodian and auditor."""
-    found = services_of(request).custody.statement(user, population, everybody=everybody)
-    return found.to_dict()
+    movements = services_of(request).custody.statement(user, population, everybody=everybody)
+    return movements.to_dict()
 
 
 @router.get("/ledger/export", response_class=PlainTextResponse)

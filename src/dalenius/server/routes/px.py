@@ -173,12 +173,12 @@ def _data(request: Request, id: str, selection: Selection, form: str) -> Respons
 
 def _selection(request: Request) -> dict[str, tuple[str, ...]]:
     """`valueCodes[x]=a,b` in whatever case; a code in square brackets may hold commas."""
-    found: dict[str, tuple[str, ...]] = {}
+    codes: dict[str, tuple[str, ...]] = {}
     for name, value in request.query_params.multi_items():
         head, bracket, rest = name.partition("[")
         if head.lower() == "valuecodes" and bracket and rest.endswith("]"):
-            found[rest[:-1]] = (*found.get(rest[:-1], ()), *split_codes(value))
-    return found
+            codes[rest[:-1]] = (*codes.get(rest[:-1], ()), *split_codes(value))
+    return codes
 
 
 def split_codes(text: str) -> tuple[str, ...]:
@@ -201,10 +201,10 @@ def split_codes(text: str) -> tuple[str, ...]:
 
 
 def _language(services: Services, lang: str | None) -> str:
-    known = services.config.languages
-    if lang is not None and lang not in known:
-        raise UnknownName.among("language", lang, known)
-    return lang or known[0]
+    languages = services.config.languages
+    if lang is not None and lang not in languages:
+        raise UnknownName.among("language", lang, languages)
+    return lang or languages[0]
 
 
 def _root(request: Request) -> str:

@@ -145,19 +145,19 @@ def judged(case: Hostile, folder: Path, reader: Reader = _engine) -> str | None:
     except Exception as error:
         return f"registration raised {type(error).__name__}"
     try:
-        found = answers(source)
+        values = answers(source)
     except Exception as error:
         return f"counting raised {type(error).__name__}"
     without = answers(reference(case.content(is_hostile=False)))
-    if _moved(found["count"], without["count"]) > 1 or _moved(found["rows"], without["rows"]) > 1:
+    if _moved(values["count"], without["count"]) > 1 or _moved(values["rows"], without["rows"]) > 1:
         return "other rows moved"
-    if _moved(found["total"], without["total"]) > 9:
+    if _moved(values["total"], without["total"]) > 9:
         return "other values moved"
-    if len(set(map(tuple, (found["values"], without["values"])))) > 1 and not _is_one_more(found, without):
+    if len(set(map(tuple, (values["values"], without["values"])))) > 1 and not _is_one_more(values, without):
         return "other values moved"
     # A line that is no record, or is none in the columns that a query reads (bytes that are no text), counts as nothing.
     whole = answers(reference(case.content(is_hostile=True)))
-    is_read = all(found[name] in (whole[name], without[name]) for name in found)
+    is_read = all(values[name] in (whole[name], without[name]) for name in values)
     return None if is_read else "readers disagree"
 
 

@@ -25,11 +25,11 @@ class ResidualStrategy:
             raise Unsupported("Residual measurements use discrete Gaussian noise.")
         workload, moves = setting.workload, setting.moves()
         cost = 2 * purse.amount / setting.neighbours.max_rows**2
-        known = frozenset({()} if setting.total is not None else ())
-        chosen = select(workload, float(cost), moves, objective=setting.objective, without=known)
+        without_noise = frozenset({()} if setting.total is not None else ())
+        chosen = select(workload, float(cost), moves, objective=setting.objective, without=without_noise)
         grid = grid_variances(workload, chosen, cost, moves)
         components = {a: float(v) / workload.size(a) ** 2 for a, v in grid.items()}
-        components |= dict.fromkeys(known, 0.0)
+        components |= dict.fromkeys(without_noise, 0.0)
         step = Residual("residuals", setting.axes, setting.where, grid, setting.total is not None)
         assert exact_cost(workload.shape, grid, moves) <= cost
         return Candidate(
