@@ -4,49 +4,17 @@ import numpy as np
 import pytest
 
 from dalenius.core.law import Joint
-from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Provenance, Release
-from dalenius.curator import gate
-from dalenius.engines.memory import MemorySource
+from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.contrast import difference, total
 from dalenius.linear.tree_law import TreeLaw
-from dalenius.publish.to_json import from_json, to_json
 from dalenius.testing import spines
 
 
 @pytest.fixture(scope="module")
 def release() -> Release:
-    """A recorded release of 400 blocks, as it comes back from its document: its largest table has 3,200 cells."""
-    declared = spines.domain(400)
-    plan = spines.planned(declared, "tables")
-    source = MemorySource(
-        declared, {n: [v.categories.labels[0]] * 9 for n, v in declared.variables.items()}, b"x"
-    )
-    passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("places"))
-    stated = {"measure": "count", "mechanism": None, "options": {}}
-    made = Release(
-        tables=plan.assemble(passage.blocks),
-        blocks=passage.blocks,
-        law=plan.law,
-        provenance=Provenance(
-            dataset="spine",
-            population="spine",
-            version="1",
-            definition=plan.definition,
-            budget=plan.budget.to_dict(),
-            neighbours=plan.neighbours.to_dict(),
-            cost=plan.reservation.to_dict(),
-            mechanism=plan.mechanism,
-            strategy=plan.strategy,
-            evidence=plan.evidence.to_dict(),
-            software="test",
-            request=stated,
-            digest="0",
-            is_tainted=True,
-        ),
-    )
-    return from_json(to_json(made))
+    """400 blocks: the largest table has 3,200 cells."""
+    return spines.made_release(spines.domain(400))
 
 
 def test_a_union_of_blocks_has_the_variance_that_the_law_states(release: Release) -> None:

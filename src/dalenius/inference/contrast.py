@@ -27,7 +27,8 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
-from dalenius.inference.tree_observed import TreeObserved, is_along, observe_along
+from dalenius.inference.tree_observed import TreeObserved, observe_along
+from dalenius.linear.tree_whole import is_along
 
 Where = Mapping[str, str | Sequence[str]]
 
