@@ -7,6 +7,8 @@ from dalenius.core.law import Joint
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.contrast import difference, total
+from dalenius.inference.quotient import proportion, ratio
+from dalenius.inference.tree_observed import observe_along
 from dalenius.linear.tree_law import TreeLaw
 from dalenius.testing import spines
 
@@ -47,3 +49,19 @@ def test_a_difference_of_places_counts_common_cells_once(release: Release) -> No
 def test_axes_that_no_table_shows_together_are_refused_with_those_that_are(release: Release) -> None:
     with pytest.raises(Unsupported, match="No shown table"):
         total(release, {"block.county": "county 1", "age": "age 1"})
+
+
+def test_shares_and_ratios_of_places_use_the_same_covariances(release: Release) -> None:
+    where: dict[str, str] = {"block.tract": "tract 0"}
+    share = proportion(release, where | {"sex": "sex 0", "age": "age 0"}, where)
+    quotient = ratio(release, where | {"sex": "sex 0"}, where | {"sex": "sex 1"})
+    assert share.interval is not None
+    assert 0 <= share.interval.lower <= share.value <= share.interval.upper <= 1
+    assert quotient.interval is not None
+    assert isinstance(release.law, Joint)
+    law = TreeLaw.of(release.law)
+    first, second = np.zeros(release.tables[3].values.size), np.zeros(release.tables[3].values.size)
+    first.reshape(2, -1, 4)[0, 0], second.reshape(2, -1, 4)[1, 0] = 1, 1
+    covariance = observe_along(release, ["block.tract", "sex", "age"]).spread(np.stack([first, second]))
+    within = law.covariance(3, np.flatnonzero(first).tolist(), 3, np.flatnonzero(second).tolist())
+    assert covariance[0, 1] == pytest.approx(within.sum(), abs=1e-8)
