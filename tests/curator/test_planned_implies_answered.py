@@ -111,6 +111,8 @@ def counts(pick: random.Random) -> tuple[Document, Document]:
         table |= {"weight": "w", "margins": "none"}
     if pick.random() < 0.3:
         table["objective"] = "maximum"
+    if table["margins"] != "none" and pick.random() < 0.9:
+        table["universe"] = "complete"
     strategy = pick.choice(STRATEGIES) if table["margins"] != "none" or pick.random() < 0.2 else None
     return table, {"strategy": strategy, "mechanism": named(pick)}
 
