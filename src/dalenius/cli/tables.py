@@ -150,9 +150,13 @@ def _cell(cell: "Cell", digits: int) -> str:
         return "selected"
     if cell.value is None:
         return "–"
-    return number(_rounded(cell.value, digits), digits) + (
-        f" ± {number(_above(cell.half, digits), digits)}" if cell.half else ""
-    )
+    text = number(_rounded(cell.value, digits), digits)
+    if not cell.half:
+        return text
+    if cell.is_cut and cell.lower is not None and cell.upper is not None:
+        ends = number(_below(cell.lower, digits), digits), number(_above(cell.upper, digits), digits)
+        return f"{text} ({ends[0]} – {ends[1]})"
+    return f"{text} ± {number(_above(cell.half, digits), digits)}"
 
 
 def _rounded(value: float, digits: int) -> float | int:

@@ -78,6 +78,9 @@ def rho_to_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     order = max(order, 1 + Fraction(1, 10**6))
     exponent = (order - 1) * (order * rho - epsilon) + order * log_upper(1 - 1 / order)
     exponent = round_up(exponent, 10**12)
+    if exponent < -120:
+        # The order exceeds 1 by a millionth at least, so that the bound is below the grid that it is rounded up to.
+        return Fraction(1, 10**40)
     bits = 96 + max(0, int(-exponent * 3 // 2))
     return min(Fraction(1), round_up(exp_upper(exponent, bits) / (order - 1), 10**40))
 
