@@ -54,6 +54,8 @@ OWN: dict[str, Any] = {
     "q": "1/5", "method": "lomax", "beta": "1/20", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
     "which": "smallest", "refine": "half", "refine_from": 7, "refine_share": "1/3",
+    "error": "noise", "other": "weight", "among": ["single"], "at_least": 5, "at_most": 30, "per": 50,
+    "parts": 3,
 }  # fmt: skip
 
 

@@ -155,8 +155,11 @@ def _cell(cell: "Cell", digits: int) -> str:
         return text
     if cell.is_cut and cell.lower is not None and cell.upper is not None:
         ends = number(_below(cell.lower, digits), digits), number(_above(cell.upper, digits), digits)
-        return f"{text} ({ends[0]} – {ends[1]})"
-    return f"{text} ± {number(_above(cell.half, digits), digits)}"
+        text = f"{text} ({ends[0]} – {ends[1]})"
+    else:
+        text = f"{text} ± {number(_above(cell.half, digits), digits)}"
+    wider = cell.half_with_sampling
+    return text + (f" ({number(_above(wider, digits), digits)} with sampling)" if wider else "")
 
 
 def _rounded(value: float, digits: int) -> float | int:
@@ -194,6 +197,8 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
     lines = [[*cell, *row] for cell, row in zip(labels, numbers, strict=False)]
     heads = [*(axis_label(release.about, axis) for axis in axes), "value"]
     heads += [f"± {level(confidence)}", "interval"] if is_known else []
+    if table.sampled is not None:
+        heads += ["± with sampling", "interval with sampling"]
     return _grid(heads, lines, len(axes))
 
 
@@ -202,11 +207,13 @@ def _numbers(
 ) -> Iterator[list[str]]:
     """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact ones."""
     from dalenius.linear.display import WHOLE
-    from dalenius.linear.tabulation import SELECTION, bounds
+    from dalenius.linear.tabulation import SELECTION, bounds, sampled_bounds
 
     lower, upper = bounds(release, display.table, confidence)
+    wider = list(zip(*sampled_bounds(release, display.table, confidence), strict=True))
+    has_sampling = display.table.sampled is not None
     structural = set(display.table.space.structural_indices)
-    blank = ["", ""] if is_known else []
+    blank = ["", ""] * (int(is_known) + int(has_sampling))
     for i in cells:
         digits, value = display.digits, float(display.values[i])
         if display.table.measure == SELECTION:
@@ -219,13 +226,20 @@ def _numbers(
         if isnan(low) or isnan(high):
             yield [text, *blank]
             continue
-        half = _above(high - value, digits)
+        half = _above(max(high - value, value - low) if has_sampling else high - value, digits)
         if display.rounding == WHOLE:
             exact = float(display.table.values[i])
             half = _above(high - exact + abs(value - exact), digits)
             low, high = max(value - half, 0.0), max(value + half, 0.0)
-        ends = f"{number(_below(low, digits), digits)} – {number(_above(high, digits), digits)}"
-        yield [text, number(half, digits), ends]
+        line = [text, number(half, digits), _ends(low, high, digits)]
+        if has_sampling:
+            low, high = (float(end) for end in wider[i])
+            line += [number(_above(max(high - value, value - low), digits), digits), _ends(low, high, digits)]
+        yield line
+
+
+def _ends(low: float, high: float, digits: int) -> str:
+    return f"{number(_below(low, digits), digits)} – {number(_above(high, digits), digits)}"
 
 
 def _grid(heads: list[str], lines: list[list[str]], stubs: int) -> "RichTable":

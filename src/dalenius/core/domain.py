@@ -160,6 +160,13 @@ class Variable:
         return isinstance(self.domain, Bounds)
 
     @property
+    def may_drop(self) -> bool:
+        """Whether a record can lack a declared value."""
+        declared = self.domain
+        other = declared.outside if isinstance(declared, Bounds) else declared.unseen
+        return DROP in (declared.missing, other)
+
+    @property
     def categories(self) -> Categories:
         """Its categories, or a refusal for a numeric variable."""
         if isinstance(self.domain, Bounds):

@@ -52,7 +52,8 @@ class Subject:
 
     `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level of a
     quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out where nothing
-    was selected, as `q` is, so that documents from before them keep their bytes.
+    was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
+    variable of a ratio, covariance or correlation, left out in the same way.
     """
 
     title: str = ""
@@ -69,6 +70,7 @@ class Subject:
     universe: str = ""
     q: str = ""
     candidates: tuple[Axis, ...] = ()
+    other: str = ""
 
     def label(self, variable: str) -> str:
         """What a variable is called; its name where no label is known."""
@@ -84,7 +86,9 @@ class Subject:
         content = asdict(self)
         content["labels"] = dict(self.labels)
         content["candidates"] = labels_of(CellSpace(self.candidates))
-        return {name: part for name, part in content.items() if part or name not in ("q", "candidates")}
+        return {
+            name: part for name, part in content.items() if part or name not in ("q", "candidates", "other")
+        }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Subject":
@@ -109,6 +113,7 @@ class Subject:
             q=q,
             candidates=tuple(_candidate(axis) for axis in request.get("axes") or ()),
             of=str(request.get("of") or ""),
+            other=str((request.get("options") or {}).get("other") or ""),
             weight=str(request.get("weight") or ""),
             where=tuple(_derived(c) for c in request.get("where") or ()),
         )
@@ -187,7 +192,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
-    """What a reader sees: values in the unit of the data, and the variance of the noise in each cell."""
+    """What a reader sees: values in the unit of the data, and the variance of the noise in each cell.
+
+    `sampled` is the variance of noise and sampling together, for the process behind the population, where it was estimated.
+    """
 
     name: str
     space: CellSpace
@@ -195,6 +203,7 @@ class Table:
     variance: FloatArray
     measure: str = "count"
     is_unbiased: bool = True
+    sampled: FloatArray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -205,6 +214,11 @@ class Table:
     def std_error(self) -> FloatArray:
         """Standard error of each cell from the noise alone; NaN where it is withheld."""
         return np.sqrt(self.variance)
+
+    @property
+    def std_error_with_sampling(self) -> FloatArray:
+        """Standard error of each cell from noise and sampling together; NaN where it was not estimated."""
+        return np.full(self.values.shape, np.nan) if self.sampled is None else np.sqrt(self.sampled)
 
     def to_frame(self) -> "pd.DataFrame":
         """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its release's to give."""
@@ -334,11 +348,17 @@ class Release:
         """A variant of this release."""
         return replace(self, **changes)
 
-    def interval(self, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Ends of each cell's interval for the population value (privacy noise only), in the table's shape."""
+    def interval(
+        self, confidence: float = 0.95, *, with_sampling: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Ends of each cell's interval, in the table's shape: for the population value (privacy noise only), or for the process.
+
+        `with_sampling` asks for noise and sampling together; NaN where the error of sampling was not estimated.
+        """
         from dalenius.linear import tabulation
 
-        lower, upper = tabulation.bounds(self, self.table, confidence)
+        ends = tabulation.sampled_bounds if with_sampling else tabulation.bounds
+        lower, upper = ends(self, self.table, confidence)
         return lower.reshape(self.table.shape), upper.reshape(self.table.shape)
 
     def margin(self, *names: str) -> Table:

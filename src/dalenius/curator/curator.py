@@ -418,8 +418,7 @@ class Curator:
 
     def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
         """Variables of the request that carry a cap of their own."""
-        used = {axis.variable for axis in document.axes(self.domain)} | set(document.table.where)
-        used |= {name for name in (document.table.of, document.table.weight) if name}
+        used = document.variables(self.domain)
         return tuple(sorted(name for name in used if self.domain.variable(name).is_sensitive))
 
     def _read(self, stored: StoredRelease, subject: Subject) -> Release:

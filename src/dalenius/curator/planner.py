@@ -164,9 +164,7 @@ class Planner:
 
     def check(self, request: RequestDocument, form: Canonical) -> None:
         """Refuse names that are not confirmed, and more cells than the policy allows."""
-        names = {axis.variable for axis in form.space.axes} | {f.variable for f in form.filters}
-        names |= {name for name in (request.table.of, request.table.weight) if name is not None}
-        for name in sorted(names):
+        for name in sorted(request.variables(self.domain)):
             if not self.domain.variable(name).is_confirmed:
                 raise Unconfirmed(
                     f"The declaration of {name!r} was drafted from data and not confirmed; read it, then set"

@@ -1,7 +1,7 @@
 """Intervals for every cell of a released table, of either kind, one by one or all together.
 
 kind "population"   the exact count (or total) in the file: privacy noise only
-kind "parameter"    the Poisson mean behind the count: privacy noise and sampling
+kind "parameter"    the Poisson mean behind the count, or the process behind an estimate: privacy noise and sampling
 
 The two answer different questions and carry different names in every output.
 """
@@ -13,6 +13,7 @@ from dalenius.core.law import Additive, FloatArray, IntArray, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
+from dalenius.inference._estimate_interval import estimate_intervals
 from dalenius.inference._mean_interval import mean_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
@@ -22,6 +23,7 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
+from dalenius.linear.estimates import is_estimate
 from dalenius.linear.tabulation import ADDITIVE
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
@@ -42,6 +44,10 @@ def intervals(
     checked(confidence, method)
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
+    if isinstance(source, Release) and is_estimate(source.law):
+        table = find_table(source, names)
+        if table is source.table:
+            return estimate_intervals(source, table, names, KINDS[kind], confidence, is_simultaneous)
     if kind == "population" and isinstance(source, Release):
         totals = _totals(source, names, confidence, is_simultaneous)
         if totals is not None:

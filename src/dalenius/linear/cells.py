@@ -8,6 +8,8 @@ import numpy as np
 
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Release, Table
+from dalenius.linear.estimates import is_estimate
+from dalenius.linear.tabulation import bounds, sampled_bounds
 
 CARE, UNRELIABLE = "care", "unreliable"
 # Whether a reader sees the error of a number as plus and minus, or as the ends of its interval.
@@ -17,10 +19,14 @@ CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One number as shown: value, half-width of its interval, the least it can be, and how far to trust it."""
+    """One number as shown: value, half-width of its interval, the least it can be, and how far to trust it.
+
+    `half` is of the privacy noise alone, `half_with_sampling` of noise and sampling together where that was estimated.
+    """
 
     value: float | None
     half: float | None = None
+    half_with_sampling: float | None = None
     mark: str = ""
     is_total: bool = False
     is_structural: bool = False
@@ -58,6 +64,8 @@ def half_widths(release: Release, table: Table, confidence: float) -> FloatArray
     """
     if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
         return np.full(table.values.shape, np.nan)
+    if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
+        return _farther(table, *bounds(release, table, confidence))
     normal: FloatArray = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
     block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
     if block is None or not isinstance(block.law, Additive) or not table.is_unbiased:
@@ -65,6 +73,16 @@ def half_widths(release: Release, table: Table, confidence: float) -> FloatArray
     # A name may return for sums of cells (own groups of a stored list); only a cell with the law's own variance has it.
     exact = block.law.half_width(confidence) * float(block.law.step)
     return np.where(np.isclose(table.variance, block.law.variance), exact, normal)
+
+
+def half_widths_with_sampling(release: Release, table: Table, confidence: float) -> FloatArray:
+    """The same for noise and sampling together; NaN where the error of sampling was not estimated."""
+    return _farther(table, *sampled_bounds(release, table, confidence))
+
+
+def _farther(table: Table, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The distance to the farther end of an interval that need not be symmetric."""
+    return np.maximum(upper - table.values, table.values - lower)
 
 
 def reliability(value: float, error: float) -> str:

@@ -17,7 +17,13 @@ from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Subject, Table
 from dalenius.errors import RequestError
-from dalenius.linear.cells import Cell, half_widths, reliability, share_of
+from dalenius.linear.cells import (
+    Cell,
+    half_widths,
+    half_widths_with_sampling,
+    reliability,
+    share_of,
+)
 from dalenius.linear.tabulation import ADDITIVE, POSSIBLE, SELECTION
 
 SHOWS = ("value", "row", "column", "total")
@@ -74,9 +80,16 @@ class _ShownTable:
         self.values = self.exact if shown is None else shown.reshape(shape)
         self.variance = table.variance.reshape(shape)
         self.halves = half_widths(release, table, confidence).reshape(shape) + abs(self.values - self.exact)
+        sampled = half_widths_with_sampling(release, table, confidence)
+        self.sampled = sampled.reshape(shape) + abs(self.values - self.exact)
         structural = np.zeros(table.space.size, dtype=bool)
         structural[list(table.space.structural_indices)] = True
         self.structural = structural.reshape(shape)
+
+    def sampled_half(self, position: dict[str, int]) -> float | None:
+        """Half-width with sampling, if it was estimated."""
+        half = float(self.sampled[tuple(position[name] for name in self.names)])
+        return None if isnan(half) else half
 
     def at(self, position: dict[str, int]) -> tuple[float, float, float, bool]:
         """Value, variance, half-width and whether it is a structural zero."""
@@ -258,6 +271,7 @@ class _Builder:
             return Cell(
                 value=None if isnan(value) else value,
                 half=None if isnan(half) else half,
+                half_with_sampling=part.sampled_half(wafer | row | column),
                 mark=mark,
                 is_total=is_total,
                 least=self.possible[0],

@@ -1,15 +1,19 @@
-"""A released table as rows: one column per variable, then value, std_error, lower, upper, status."""
+"""A released table as rows: one column per variable, then value, std_error, lower, upper, status.
 
-from collections.abc import Iterator
+Where the error of sampling was estimated, the three columns `…_with_sampling` stand before the status.
+"""
+
+from collections.abc import Iterable, Iterator
 from math import isnan
 from statistics import NormalDist
 
 import numpy as np
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import Additive, Censored, FloatArray, Kernel, Law
+from dalenius.core.law import Additive, Censored, FloatArray, Joint, Kernel, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
+from dalenius.linear.estimates import estimated, is_estimate
 
 # Measures whose cells add up to a margin.
 ADDITIVE = ("count", "total", "weighted count")
@@ -22,6 +26,7 @@ POSSIBLE = "possible"
 # What a table measures whose one cell was selected among candidates, and whose number is not published.
 SELECTION = "selection"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
+SAMPLED = ("std_error_with_sampling", "lower_with_sampling", "upper_with_sampling")
 
 
 def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -35,6 +40,8 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         raise ParameterError(
             f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence"
         )
+    if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
+        return _estimate_ends(release, table, confidence, is_sampling=False)
     is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
     law = _law_of(release, table)
     centre = table.values
@@ -65,6 +72,28 @@ def _kernel_values(release: Release, table: Table) -> FloatArray:
     """What was measured through a perturbation table: an adjustment may have moved what is shown."""
     block = next((b for b in release.blocks if b.name == table.name and b.space.shape == table.shape), None)
     return table.values if block is None else block.values.astype(np.float64)
+
+
+def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not estimated."""
+    if table.sampled is None or not is_estimate(release.law):
+        return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
+    if table.name != release.tables[0].name:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
+        return table.values - half, table.values + half
+    return _estimate_ends(release, table, confidence, is_sampling=True)
+
+
+def _estimate_ends(
+    release: Release, table: Table, confidence: float, *, is_sampling: bool
+) -> tuple[FloatArray, FloatArray]:
+    """From the measured blocks; the same for every product that shows them."""
+    assert isinstance(release.law, Joint)
+    ends = estimated(release.law, release.blocks, table.space.size).ends(confidence, is_sampling)
+    zeros = list(table.space.structural_indices)
+    lower, upper = (np.array(end, dtype=np.float64) for end in ends)
+    lower[zeros], upper[zeros] = np.nan, np.nan
+    return lower, upper
 
 
 def _possible(table: Table, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -143,18 +172,32 @@ def margin(release: Release, *names: str) -> Table:
 
 def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[tuple[object, ...]]:
     """Labels and columns of every cell, in declared order."""
-    lower, upper = bounds(release, table, confidence)
-    errors = table.std_error
     structural = set(table.space.structural_indices)
     cells = table.space.labels() or [()]
-    columns = zip(cells, *(tidy_list(c) for c in (table.values, errors, lower, upper)), strict=True)
-    for i, (labels, value, error, low, high) in enumerate(columns):
-        yield (*labels, value, error, low, high, status(table, i in structural, error))
+    numbers = zip(*(tidy_list(c) for c in number_columns(release, table, confidence)), strict=True)
+    for i, (labels, row) in enumerate(zip(cells, numbers, strict=True)):
+        yield (*labels, *row, status(table, i in structural, row[1]))
+
+
+def number_columns(
+    release: Release, table: Table, confidence: float = 0.95, *, has_sampling: bool | None = None
+) -> list[FloatArray]:
+    """Value, standard error and ends of every cell; the three columns of sampling too, where the table (or the file) has them."""
+    numbers = [table.values, table.std_error, *bounds(release, table, confidence)]
+    if table.sampled is not None if has_sampling is None else has_sampling:
+        numbers += [table.std_error_with_sampling, *sampled_bounds(release, table, confidence)]
+    return numbers
+
+
+def columns_of(tables: Iterable[Table]) -> tuple[str, ...]:
+    """Names of the columns of numbers and of the status."""
+    more = SAMPLED if any(table.sampled is not None for table in tables) else ()
+    return (*COLUMNS[:-1], *more, COLUMNS[-1])
 
 
 def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[str, list[object]]:
     """The same as one list a column, under the names of `header`."""
-    heads = header(table.space)
+    heads = header(table.space, columns_of([table]))
     lines = list(zip(*rows(release, table, confidence), strict=True)) or [()] * len(heads)
     return dict(zip(heads, map(list, lines), strict=True))
 
@@ -223,17 +266,17 @@ def tidy_list(values: FloatArray) -> list[object]:
     return [tidy(v) for v in values.tolist()]
 
 
-def header(space: CellSpace) -> tuple[str, ...]:
+def header(space: CellSpace, columns: tuple[str, ...] = COLUMNS) -> tuple[str, ...]:
     """Column names of `rows`, each once: an axis that is called like a column of numbers is told apart.
 
     >>> from dalenius.core.domain import Axis
     >>> header(CellSpace((Axis(variable="status", labels=("a",)), Axis(variable="age", labels=("b",)))))
     ('status_category', 'age', 'value', 'std_error', 'lower', 'upper', 'status')
     """
-    names: list[str] = list(COLUMNS)
+    names: list[str] = list(columns)
     for axis in space.axes:
         name = axis.name
         while name in names:
             name += "_category"
         names.append(name)
-    return (*names[len(COLUMNS) :], *COLUMNS)
+    return (*names[len(columns) :], *columns)

@@ -4,9 +4,10 @@ Guarantee: the mechanism's profile at the statistic's sensitivity; the noise is 
 Requires: the statistic's answers stay within +-2**62, which engines prove from declared bounds.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,12 +23,29 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
-from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.measurements._example import COUNTS, TOTALS, VARIABLES, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
+from dalenius.statistics.mirrored_totals import MirroredTotals
 
 __all__ = ["Noisy"]
+
+
+@runtime_checkable
+class CombinedStatistic(Protocol):
+    """A statistic made of several exact tables or lists of values."""
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The exact tables or lists."""
+
+    @property
+    def space(self) -> CellSpace:
+        """Cells of the answer."""
+
+    def combine(self, exact: Sequence[IntArray]) -> IntArray:
+        """The answer; must not raise for any content."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +58,9 @@ class Noisy:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.statistic.query, TableQuery):
+        if not isinstance(self.statistic, CombinedStatistic) and not isinstance(
+            self.statistic.query, TableQuery
+        ):
             raise Unsupported("Additive noise needs a table of integers.")
 
     @property
@@ -56,13 +76,17 @@ class Noisy:
     @property
     def space(self) -> CellSpace:
         """Cells of the answer."""
+        if isinstance(self.statistic, CombinedStatistic):
+            return self.statistic.space
         query = self.statistic.query
         assert isinstance(query, TableQuery)
         return query.space
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One table."""
+        """One table, or what the statistic combines."""
+        if isinstance(self.statistic, CombinedStatistic):
+            return self.statistic.needs
         return (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -78,7 +102,10 @@ class Noisy:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
-        return Value(np.add(exact[0].open_below_the_gate(), drawn, dtype=np.int64))
+        content = [sealed.open_below_the_gate() for sealed in exact]
+        statistic = self.statistic
+        answer = statistic.combine(content) if isinstance(statistic, CombinedStatistic) else content[0]
+        return Value(np.add(answer, drawn, dtype=np.int64))
 
     def block(self, outcome: Outcome) -> Block | None:
         """The released array."""
@@ -88,8 +115,10 @@ class Noisy:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Counts with Laplace and with Gaussian noise."""
-        return tuple(
+        """Counts with Laplace and with Gaussian noise, and two totals that are made of two tables."""
+        counts = tuple(
             on_cells(cls("counts", Count(COUNTS), mechanism))
             for mechanism in (DiscreteLaplace(Fraction(1)), DiscreteGaussian(Fraction(1)))
         )
+        mirrored = MirroredTotals.of(replace(TOTALS.query, value="x"), VARIABLES["x"].bounds)
+        return (*counts, on_cells(cls("mirrored", mirrored, DiscreteLaplace(Fraction(1, 3)))))

@@ -1,6 +1,10 @@
-"""Mean of a numeric variable in each cell: a centred total and a count, measured side by side and divided.
+"""Mean of a numeric variable in each cell: two totals that tell its total and its count, and its squares for the error of sampling.
 
-Each takes half the budget. Neither is biased, their ratio is nearly unbiased, and where the released count is below one
+`error = "sampling"` gives both errors: nine tenths of the budget go to the totals and one to the squares. `error = "noise"` leaves
+the squares out. Where the number of rows is public it is not paid for.
+
+A request without `error` is the older question, which stays as it was: a centred total and a count, measured side by side with
+half of the budget each, and divided. Neither is biased, their ratio is nearly unbiased, and where the released count is below one
 there is no mean. Both are of the same rows: those that have the number. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
 error in a cell of so many records.
 """
@@ -10,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,6 +26,18 @@ from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_mean_at_the_data
+from dalenius.methods._moments import (
+    CLIPPED,
+    NOISE_ALONE,
+    TYPICAL,
+    constants,
+    plan_estimate,
+    public_size,
+    rows_with,
+    squares_part,
+    totals_part,
+    wants_sampling,
+)
 from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
@@ -32,14 +48,16 @@ from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["MeanMethod"]
 
-# Records of a typical cell, where no public size says how many.
-TYPICAL = 1000
+# The share of the budget that the error of sampling takes.
+SQUARES = Fraction(1, 10)
 
 
 class MeanParameters(Part):
-    """A mean has no keys of its own."""
+    """Keys of a mean: which error it is given with."""
 
     section: ClassVar[str] = "[table] of a mean"
+
+    error: Literal["noise", "sampling"] | None = None
 
 
 class MeanMethod:
@@ -53,6 +71,7 @@ class MeanMethod:
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
     Parameters: ClassVar[type[Part]] = MeanParameters
+    form_keys: ClassVar[Mapping[str, Any]] = {"error": "sampling"}
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Mean of {of}",
@@ -74,58 +93,88 @@ class MeanMethod:
             "table": {"rows": ["region"], "measure": "mean", "of": "income"},
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
+        {
+            "table": {"rows": ["region"], "measure": "mean", "of": "income", "error": "sampling"},
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
+            "table": {"measure": "mean", "of": "age", "error": "noise"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
     )
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """A count and a centred total for each cell; at the data one total over a public number of rows."""
+        """By the two totals, or as older requests were planned; at the data one total over a public number of rows."""
         if question.scope is Scope.AT_THE_DATA:
             return plan_mean_at_the_data(question)
-        bounds = question.bounds
-        centre = (bounds.low + bounds.high) // 2
-        half = share(question.budget, Fraction(1, 2))
-        # A row without the number is in no total, so it must not be in the count that the total is divided by.
-        may_lack = DROP in (bounds.missing, bounds.outside)
-        counting = Count(replace(question.query, value=question.of) if may_lack else question.query)
-        summing = MagnitudeTable(
-            query=replace(question.query, aggregate=Aggregate.TOTAL, value=question.of, centre=centre),
-            low=bounds.low - centre,
-            high=bounds.high - centre,
-        )
-        counted = f"count of rows with {question.of}" if may_lack else "count"
-        count = Noisy(counted, counting, question.choose(counting.sensitivity(question.neighbours), half))
-        total = Noisy(
-            f"total of {question.of} about the centre",
-            summing,
-            question.choose(summing.sensitivity(question.neighbours), half),
-            bounds.step,
-        )
-        middle, name = float(centre * bounds.step), f"mean of {question.of}"
-
-        def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-            counts = additive_table(blocks[0], "count")
-            return (ratio_about(middle, additive_table(blocks[1], "centred total"), counts, name), counts)
-
-        return priced(
-            question,
-            (count, total),
-            assemble,
-            # The law tells a mean over such rows from the one that counted every row: neither is served for the other.
-            law=Joint(
-                "mean", {"centre": str(centre * bounds.step)} | ({"counted": counted} if may_lack else {})
-            ),
-            mechanism=total.mechanism.name,
-            strategy="mean",
-            limits=limits_of(question),
-            preview=_preview(question, count, total),
-            warnings=(remark("mean"),),
-            refusal=f"The two halves of a mean do not fit {question.budget.definition!r}; use zero_concentrated.",
-        )
+        return _older(question) if question.parameter("error") is None else _moments(question)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """As it is."""
         return "mean", dict(parameters)
+
+
+def _moments(question: Question) -> TablePlan:
+    """Two mirrored totals, or one where the count is public, and the squares if they are asked for."""
+    bounds, size, query = question.bounds, public_size(question), rows_with(question)
+    has_sampling = wants_sampling(question)
+    kept = 1 - SQUARES if has_sampling else Fraction(1)
+    parts = [totals_part(question, query, size, kept)]
+    if has_sampling:
+        parts.append(squares_part(question, query, question.of, size, SQUARES))
+    return plan_estimate(
+        question,
+        "mean",
+        f"mean of {question.of}",
+        tuple(parts),
+        {"size": size, "scale": bounds.step} | constants(bounds),
+        (bounds.lower, bounds.upper),
+        warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+    )
+
+
+def _older(question: Question) -> TablePlan:
+    """A count and a centred total for each cell, half of the budget each."""
+    bounds = question.bounds
+    centre = (bounds.low + bounds.high) // 2
+    half = share(question.budget, Fraction(1, 2))
+    # A row without the number is in no total, so it must not be in the count that the total is divided by.
+    may_lack = DROP in (bounds.missing, bounds.outside)
+    counting = Count(replace(question.query, value=question.of) if may_lack else question.query)
+    summing = MagnitudeTable(
+        query=replace(question.query, aggregate=Aggregate.TOTAL, value=question.of, centre=centre),
+        low=bounds.low - centre,
+        high=bounds.high - centre,
+    )
+    counted = f"count of rows with {question.of}" if may_lack else "count"
+    count = Noisy(counted, counting, question.choose(counting.sensitivity(question.neighbours), half))
+    total = Noisy(
+        f"total of {question.of} about the centre",
+        summing,
+        question.choose(summing.sensitivity(question.neighbours), half),
+        bounds.step,
+    )
+    offset, name = float(centre * bounds.step), f"mean of {question.of}"
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        counts = additive_table(blocks[0], "count")
+        return (ratio_about(offset, additive_table(blocks[1], "centred total"), counts, name), counts)
+
+    return priced(
+        question,
+        (count, total),
+        assemble,
+        # The law tells a mean over such rows from the one that counted every row: neither is served for the other.
+        law=Joint("mean", {"centre": str(centre * bounds.step)} | ({"counted": counted} if may_lack else {})),
+        mechanism=total.mechanism.name,
+        strategy="mean",
+        limits=limits_of(question),
+        preview=_preview(question, count, total),
+        warnings=(remark("mean"),),
+        refusal=f"The two halves of a mean do not fit {question.budget.definition!r}; use zero_concentrated.",
+    )
 
 
 def ratio_about(centre: float, totals: Table, counts: Table, name: str) -> Table:

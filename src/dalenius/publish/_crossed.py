@@ -91,12 +91,16 @@ def _cell(cell: Cell, digits: int) -> str:
 
 
 def _error(cell: Cell, digits: int) -> str:
-    """The margin of error, or the interval where declared bounds cut it."""
+    """The margin of error, or the interval where declared bounds cut it; the one that allows for sampling beside it."""
     if not cell.half:
         return ""
     if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        return f"<small>{_below(cell.lower, digits)} – {_above(cell.upper, digits)}</small>"
-    return f"<small>± {_above(cell.half, digits)}</small>"
+        text = f"<small>{_below(cell.lower, digits)} – {_above(cell.upper, digits)}</small>"
+    else:
+        text = f"<small>± {_above(cell.half, digits)}</small>"
+    if cell.half_with_sampling:
+        text += f"<small>± {_above(cell.half_with_sampling, digits)} with sampling</small>"
+    return text
 
 
 def _below(end: float, digits: int) -> str:

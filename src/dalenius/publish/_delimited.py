@@ -11,10 +11,10 @@ from itertools import product
 
 import numpy as np
 
-from dalenius.core.law import IntArray
+from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.release import Release, Table
 from dalenius.linear.answers import labelled_table
-from dalenius.linear.tabulation import COLUMNS, bounds, header, status, tidy_list
+from dalenius.linear.tabulation import COLUMNS, columns_of, header, number_columns, status, tidy_list
 from dalenius.spec.answer import as_read
 from dalenius.spec.speech import conditions, heading, shown_measure, unit_of
 
@@ -33,16 +33,22 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     table = None if table is None else labelled_table(stored, release, table)
     if table is not None or len(release.tables) == 1:
         one = table or release.table
-        names = [*header(one.space), *_subject_names(header(one.space))]
+        head = header(one.space, columns_of([one]))
+        names = [*head, *_subject_names(head)]
         lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter)]
         return "\n".join(lines) + "\n"
     axes = list(dict.fromkeys(axis.name for t in release.tables for axis in t.space.axes))
     first = "table" if "table" not in axes else "table_of_release"
-    columns = [f"{name}_category" if name in COLUMNS else name for name in axes]
-    lines = [_joined([first, *columns, *COLUMNS, *_subject_names([first, *columns])], delimiter)]
+    shown = columns_of(release.tables)
+    columns = [f"{name}_category" if name in shown else name for name in axes]
+    lines = [_joined([first, *columns, *shown, *_subject_names([first, *columns])], delimiter)]
+    has_sampling = len(shown) > len(COLUMNS)
     for each in release.tables:
         start = _label(heading(release, each), delimiter) + delimiter
-        lines += [start + row for row in _rows(release, each, confidence, delimiter, axes)]
+        lines += [
+            start + row
+            for row in _rows(release, each, confidence, delimiter, axes, has_sampling=has_sampling)
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -52,16 +58,23 @@ def _subject_names(taken: Sequence[str]) -> list[str]:
 
 
 def _rows(
-    release: Release, table: Table, confidence: float, delimiter: str, columns: Sequence[str] = ()
+    release: Release,
+    table: Table,
+    confidence: float,
+    delimiter: str,
+    columns: Sequence[str] = (),
+    *,
+    has_sampling: bool | None = None,
 ) -> list[str]:
     """The lines of one table, its axes under the given columns."""
+    numbers = number_columns(release, table, confidence, has_sampling=has_sampling)
     subject = release.about
     filters = [*conditions(subject), *([subject.universe] if subject.universe else [])]
     words = (shown_measure(release, table), unit_of(release, table), "; ".join(filters))
     about = delimiter.join(_label(text, delimiter) for text in words)
     own = [axis.name for axis in table.space.axes]
     stubs = _stubs(table, [own.index(name) if name in own else -1 for name in columns or own], delimiter)
-    ends = _ends(release, table, confidence, delimiter, about)
+    ends = _ends(table, numbers, delimiter, about)
     return [stub + end for stub, end in zip(stubs, ends, strict=True)]
 
 
@@ -78,9 +91,8 @@ def _stubs(table: Table, places: Sequence[int], delimiter: str) -> Sequence[str]
     return stubs
 
 
-def _ends(release: Release, table: Table, confidence: float, delimiter: str, about: str) -> list[str]:
+def _ends(table: Table, columns: Sequence[FloatArray], delimiter: str, about: str) -> list[str]:
     """Value, error, ends, status and subject of each cell; cells that agree in all of them are written once."""
-    columns = (table.values, table.std_error, *bounds(release, table, confidence))
     is_structural = np.zeros(len(table.values), dtype=np.int64)
     is_structural[list(table.space.structural_indices)] = 1
     where: IntArray = is_structural

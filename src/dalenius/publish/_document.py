@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import law_from_dict
+from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
 from dalenius.linear.tabulation import tidy_list
@@ -119,6 +119,8 @@ def _table(table: Table) -> dict[str, Any]:
         "measure": table.measure,
         "is_unbiased": table.is_unbiased,
         "space": _space(table.space),
+        # A table without an error of sampling keeps the bytes that it always had.
+        **({} if table.sampled is None else {"variance_with_sampling": one_or_list(table.sampled)}),
     }
 
 
@@ -174,15 +176,21 @@ def _read_block(document: dict[str, Any]) -> Block:
 def _read_table(document: dict[str, Any]) -> Table:
     # The sum with zero takes the sign from a negative zero, which the document does not hold.
     values = np.array(document["values"], dtype=np.float64) + 0.0
-    variance = document["variance"]
-    spread = np.full(len(values), np.nan if variance is None else 0.0, dtype=np.float64)
-    if variance is not None:
-        spread += np.array(variance, dtype=np.float64)
+    has_sampling = "variance_with_sampling" in document
     return Table(
         name=document["name"],
         measure=document["measure"],
         is_unbiased=document["is_unbiased"],
         space=_read_space(document["space"]),
         values=values,
-        variance=spread,
+        variance=_read_numbers(document["variance"], len(values)),
+        sampled=_read_numbers(document["variance_with_sampling"], len(values)) if has_sampling else None,
     )
+
+
+def _read_numbers(content: Any, cells: int) -> FloatArray:
+    """A number for every cell, missing ones as NaN."""
+    numbers = np.full(cells, np.nan if content is None else 0.0, dtype=np.float64)
+    if content is not None:
+        numbers += np.array(content, dtype=np.float64)
+    return numbers

@@ -102,8 +102,10 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     if meaning > 1:
         # A corrected question is a new question: what was stored under its old meaning is never served for it.
         content["meaning"] = meaning
-    if request.table.of is not None:
+    if request.table.of is not None and not request.parameters.takes_categories:
         _ = domain.variable(request.table.of).bounds
+    for name in request.others:
+        _ = domain.variable(name).bounds
     if request.table.weight is not None:
         _ = domain.variable(request.table.weight).bounds
     layout = request.layout(domain)

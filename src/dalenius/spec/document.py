@@ -73,6 +73,9 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
     section: ClassVar[str] = "the document"
+    # Keys of a method that name variables, and whether what it is taken of may be a variable of categories.
+    naming: ClassVar[tuple[str, ...]] = ()
+    takes_categories: ClassVar[bool] = False
 
     @model_validator(mode="before")
     @classmethod

@@ -31,7 +31,8 @@ class AnswerKind(StrEnum):
 class Words:
     """How one language speaks of a method's answer.
 
-    `title` names what a cell shows and may hold {of}, and {q} for the level of a quantile; `preview` says what error to expect and may hold {error} and
+    `title` names what a cell shows and may hold {of}, {other} for a second variable and {q} for the level of a quantile; `preview`
+    says what error to expect and may hold {error} and
     {records}; `caption` stands under a table and may hold {level}, the confidence of its margins.
     """
 
@@ -48,6 +49,7 @@ class Method(Protocol):
     `has_error` whether its numbers carry a published error;
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
+    A method may state `form_keys`, what a form writes beside its name.
     """
 
     name: ClassVar[str]

@@ -55,7 +55,13 @@ class TableEntry(_Entry):
     is_unbiased: bool
     space: SpaceEntry
     values: tuple[float | None, ...]
-    variance: float | tuple[float | None, ...] | None = Field(description="null where it is withheld")
+    variance: float | tuple[float | None, ...] | None = Field(
+        description="of the noise, for the finite population; null where it is withheld"
+    )
+    variance_with_sampling: float | tuple[float | None, ...] | None = Field(
+        default=None,
+        description="of noise and sampling together, for the process behind the population; left out where it was not estimated",
+    )
 
 
 class ProvenanceEntry(_Entry):
@@ -110,6 +116,7 @@ class SubjectEntry(_Entry):
         default=(),
         description="axes whose cells an answer was selected from, the last running fastest; left out elsewhere",
     )
+    other: str = Field(default="", description="the second variable of a ratio, covariance or correlation")
 
 
 class ReleaseDocument(_Entry):

@@ -173,6 +173,24 @@ class RequestDocument(Document):
         """Name of the method asked for; an older request may name it as a statistic."""
         return str(self.privacy.options.get("statistic", self.table.measure))
 
+    @property
+    def parameters(self) -> type[Part]:
+        """The keys of the method asked for."""
+        is_method = self.method in registry.names("methods")
+        keys: type[Part] = registry.get("methods", self.method).Parameters if is_method else Part
+        return keys
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Variables that the method's own keys name."""
+        options = self.privacy.options
+        return tuple(str(options[key]) for key in self.parameters.naming if key in options)
+
+    def variables(self, domain: Domain) -> set[str]:
+        """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's key."""
+        named = {axis.variable for axis in self.axes(domain)} | set(self.table.where) | set(self.others)
+        return named | {name for name in (self.table.of, self.table.weight) if name is not None}
+
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and wafers as axes, in the order in which they were asked for."""
         return tuple(axis_of(item, domain) for item in self.table.items)

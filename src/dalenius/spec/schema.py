@@ -27,13 +27,19 @@ def schema(name: str) -> dict[str, Any]:
 
 def method_keys() -> dict[str, Any]:
     """The keys of all methods in [table], each with the measures that take it."""
-    keys: dict[str, Any] = {}
+    forms: dict[str, list[Any]] = {}
     takers: dict[str, list[str]] = {}
     for name, method in registry.every("methods").items():
         for key, part in method.Parameters.model_json_schema().get("properties", {}).items():
-            keys.setdefault(key, {k: v for k, v in part.items() if k not in ("default", "title")})
+            form = {k: v for k, v in part.items() if k not in ("default", "title")}
+            forms.setdefault(key, [])
+            forms[key] += [] if form in forms[key] else [form]
             takers.setdefault(key, []).append(name)
-    return {key: part | {"description": f"Of {', '.join(takers[key])}."} for key, part in keys.items()}
+    return {
+        key: (parts[0] if len(parts) == 1 else {"anyOf": parts})
+        | {"description": f"Of {', '.join(takers[key])}."}
+        for key, parts in forms.items()
+    }
 
 
 def schema_text(name: str) -> str:

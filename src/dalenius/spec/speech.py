@@ -5,6 +5,7 @@ One piece of code for the terminal, pages, files and charts. A caption claims a 
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,16 @@ _ROUNDED = {
         "de": "Zum Lesen gerundet: Summen können in der letzten Stelle abweichen.",
     },
 }
+_SAMPLED = {
+    "en": "The margin with sampling is for the process behind the records: privacy noise and sampling together.",
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und Stichprobe"
+    " zusammen.",
+}
+_EXPECTED_WITH_SAMPLING = {
+    "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds.",
+    "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte gleichmäßig über die"
+    " Schranken verteilt sind.",
+}
 _OF_MARGIN = {
     "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
     "de": "Eine Zelle von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
@@ -69,19 +80,23 @@ def method_of(release: Release, table: Table) -> str:
     return table.measure if is_other and release.tables and table is not release.tables[0] else asked
 
 
-def title_of(method: str, language: str = DEFAULT, *, of: str = "", q: str = "") -> str:
-    """A method's title with the name of its variable and the level of a quantile, which may both be left open.
+def title_of(method: str, language: str = DEFAULT, *, of: str = "", other: str = "", q: str = "") -> str:
+    """A method's title with the names of its variables and the level of a quantile, which may all be left open.
 
     >>> title_of("quantile", of="income", q="0.25"), title_of("quantile", "de", of="Einkommen")
     ('Quantile 0.25 of income', 'Quantil von Einkommen')
     """
     level_text = q.replace(".", ",") if language == "de" else q
-    return " ".join(words_of(method, language).title.replace("{q}", level_text).format(of=of).split())
+    return " ".join(
+        words_of(method, language).title.replace("{q}", level_text).format(of=of, other=other).split()
+    )
 
 
 def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str:
     """What a cell shows: "Mean of Income"."""
-    text = title_of(method or subject.measure, language, of=subject.label(subject.of), q=subject.q)
+    method = method or subject.measure
+    names = {"of": subject.label(subject.of), "other": subject.label(subject.other)}
+    text = title_of(method, language, q=subject.q, **names)
     if not subject.weight:
         return text
     return said(_WEIGHTED, language).format(measure=text, weight=subject.label(subject.weight))
@@ -166,7 +181,8 @@ def caption(
         return said(_UNKNOWN, language)
     if has_error(table) and not registry.get("methods", method).has_error:
         method = DEFAULT_MEASURE
-    return words_of(method, language).caption.format(level=level(confidence).replace("%", " %"))
+    text = words_of(method, language).caption.format(level=level(confidence).replace("%", " %"))
+    return text if table.sampled is None else f"{text} {said(_SAMPLED, language)}"
 
 
 def rounding(display: Display, language: str = DEFAULT) -> str:
@@ -194,4 +210,8 @@ def expectation(
         return [words.preview]
     if not isfinite(error):
         return [said(_UNKNOWN, language)]
-    return [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
+    sentences = [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
+    if preview.get("std_error_with_sampling") is not None:
+        wider = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
+        sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
+    return sentences

@@ -7,7 +7,7 @@ tables agree: each of them leaves out the records that lack a value on any axis,
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dalenius.core.domain import DROP, Axis, Domain
+from dalenius.core.domain import Axis, Domain
 from dalenius.core.query import Filter
 from dalenius.spec.request import RequestDocument
 
@@ -54,10 +54,9 @@ def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     axes, filters = request.axes(domain), request.filters(domain)
     losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
     needs = [axis.variable for axis in losing]
-    for name in (request.table.of, request.table.weight):
+    for name in (request.table.of, request.table.weight, *request.others):
         if name is not None and name not in needs:
-            bounds = domain.variable(name).bounds
-            needs += [name] if DROP in (bounds.missing, bounds.outside) else []
+            needs += [name] if domain.variable(name).may_drop else []
     margins = request.margins(domain)
     unshown = [axis.variable for axis in losing if margins is not None and _is_left_out(axis, margins)]
     return Universe(needs=tuple(needs), unshown=tuple(unshown), has_conditions=bool(filters))

@@ -12,6 +12,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
 
 __all__ = ["MagnitudeTable", "Membership"]
@@ -79,32 +80,9 @@ class MagnitudeTable:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From the declared bounds."""
-        c, most = neighbours.max_rows, max(abs(self.low), abs(self.high))
-        if self.cells == 0:
-            return Sensitivity.of_patterns(())
-        if not neighbours.is_replace:
-            touched = min(c, self.cells)
-            if c == 1:
-                return Sensitivity.of_patterns(((most,),))
-            return Sensitivity.norms(l0=touched, l1=c * most, l2_squared=(c * most) ** 2, linf=c * most)
-        within = self._within(neighbours)
-        if c == 1:
-            moves = ((within,), (most, most)) if self.cells > 1 else ((within,),)
-            return Sensitivity.of_patterns(moves)
-        if self.cells == 1:
-            return Sensitivity.of_patterns(((c * within,),))
-        return Sensitivity.norms(
-            l0=min(2 * c, self.cells),
-            l1=2 * c * most,
-            l2_squared=c * c * max(2 * most * most, within * within),
-            linf=c * within,
+        return bounded_sum(
+            neighbours, cells=self.cells, low=self.low, high=self.high, is_complete=self.is_complete
         )
-
-    def _within(self, neighbours: Neighbours) -> int:
-        """Largest change of one cell by one replaced row."""
-        if self.is_complete and neighbours.max_rows == 1 and self.cells == 1:
-            return self.high - self.low
-        return max(self.high, 0) - min(self.low, 0)
 
     def local(
         self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours

@@ -191,7 +191,8 @@ class _Trial:
     def _compare_exactly(self, pairs: list[Pair]) -> None:
         """Additive noise: the exact divergence of every move."""
         law: Any = self.example.step.law
-        value = getattr(getattr(self.example.step, "statistic", None), "value", None)
+        statistic = getattr(self.example.step, "statistic", None)
+        value, combine = getattr(statistic, "value", None), getattr(statistic, "combine", None)
 
         def centre(data: DataSet) -> list[int]:
             content = [sealed.open_below_the_gate() for sealed in self._content(data)]
@@ -199,7 +200,7 @@ class _Trial:
             if isinstance(needs[0], ValuesQuery):
                 assert value is not None
                 return [int(value(content[0]))]
-            return [int(v) for v in content[0]]
+            return [int(v) for v in (content[0] if combine is None else combine(content))]
 
         moves = {
             tuple(abs(a - b) for a, b in zip(centre(x), centre(y), strict=True) if a != b) for x, y in pairs

@@ -26,7 +26,7 @@ from dalenius.spec.method import LANGUAGES, Method
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 
-PLACEHOLDERS = {"title": {"of", "q"}, "preview": {"error", "records"}, "caption": {"level"}}
+PLACEHOLDERS = {"title": {"of", "other", "q"}, "preview": {"error", "records"}, "caption": {"level"}}
 
 
 def check(method: Method, folder: Path, pages: Path) -> int:

@@ -1,6 +1,7 @@
 """A released table: numbers with margins of error, chart, test of independence, comparison, citation, downloads."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import ceil, floor
 from urllib.parse import quote
@@ -125,6 +126,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
             shown.release.about.measure,
             shown.release.about.of or None,
             shown.release.about.q,
+            shown.release.about.other,
         ),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),
@@ -213,6 +215,16 @@ def _cell_text(wording: Wording, display: Display | None, cell: Cell) -> str:
 
 
 def _error_text(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
+    """The error from noise, and beside it the one with sampling where there is one."""
+    text = _noise_error(wording, display, error_as, cell)
+    if not cell.half_with_sampling:
+        return text
+    wider = replace(cell, half=cell.half_with_sampling)
+    said = wording.t("release.with_sampling", error=_noise_error(wording, display, error_as, wider))
+    return f"{text}; {said}"
+
+
+def _noise_error(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
     """A margin or an interval with the precision of the table, never narrower than it is."""
     language, half = wording.language, cell.half or 0.0
     if cell.is_percent:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from dalenius.core import registry
+from dalenius.core.neighbours import Scope
 from dalenius.core.rationals import plain
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
@@ -167,6 +169,15 @@ class TableState:
             pairs.append(("title", self.title))
         return pairs
 
+    def _form_keys(self) -> Mapping[str, Any]:
+        """What a new question of this measure says that an older one could not, where the promise holds everywhere."""
+        definition = self.definition or "pure"
+        is_known = definition in registry.names("definitions")
+        if is_known and registry.get("definitions", definition).scope is not Scope.EVERYWHERE:
+            return {}
+        keys: Mapping[str, Any] = getattr(registry.get("methods", self.measure), "form_keys", {})
+        return keys
+
     def to_request(self, dataset: str) -> dict[str, Any]:
         """The request document of this state, as plain values."""
         table: dict[str, Any] = {
@@ -183,6 +194,7 @@ class TableState:
             table["where"] = where
         if self.measure != DEFAULT_MEASURE:
             table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
+            table |= self._form_keys()
         if self.margins:
             table["margins"] = "all"
         if self.margins and self.is_complete:

@@ -129,9 +129,14 @@ class Wording:
         """A level of a hierarchy."""
         return dataset.level_name(self.language, level) if dataset else level
 
-    def measure(self, dataset: DatasetView | None, measure: str, of: str | None, q: str = "") -> str:
-        """What a cell shows; `q` is the level of a quantile."""
-        return speech.title_of(measure, self.language, of=self.label(dataset, of) if of else "", q=q)
+    def measure(
+        self, dataset: DatasetView | None, measure: str, of: str | None, q: str = "", other: str = ""
+    ) -> str:
+        """What a cell shows; `q` is the level of a quantile, `other` a second variable."""
+        names = {
+            key: self.label(dataset, name) if name else "" for key, name in (("of", of), ("other", other))
+        }
+        return speech.title_of(measure, self.language, q=q, **names)
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
         """What error to expect, in the words of the method."""
@@ -146,10 +151,16 @@ class Wording:
         return speech.expectation(method, content, self.num, self.language, label)
 
     def title(
-        self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str], q: str = ""
+        self,
+        dataset: DatasetView | None,
+        measure: str,
+        of: str | None,
+        variables: list[str],
+        q: str = "",
+        other: str = "",
     ) -> str:
         """A table in a few words."""
-        what = self.measure(dataset, measure, of, q)
+        what = self.measure(dataset, measure, of, q, other)
         names = _CROSS.join(self.label(dataset, name) for name in variables)
         return self.t("builder.by", measure=what, names=names) if names else what
 
@@ -157,7 +168,8 @@ class Wording:
         """The title of a released table in a list."""
         subject = Subject.derived(view.request)
         dataset = self._dataset(view.dataset)
-        title = self.title(dataset, subject.measure, subject.of or None, list(view.variables), subject.q)
+        named = (subject.measure, subject.of or None, list(view.variables), subject.q, subject.other)
+        title = self.title(dataset, *named)
         conditions = self.conditions(dataset, view.request)
         return f"{title} ({'; '.join(conditions)})" if conditions else title
 

@@ -1,0 +1,178 @@
+"""Several quantiles of one list by exact selection: the middle one first, then those on either side of the released value.
+
+Targets are public ranks, and `linear/ranks.py` says in which order they are asked for. Between two targets that were answered before, a third one is a rank
+among the values in between, at the share at which it lies between them; so each level of the recursion works on disjoint parts of the
+data, and a record takes part in one selection of each level. Weights are whole numbers; no floating point touches the data.
+
+References: Kaplan, Schnapp & Stemmer (2022), with the tie-aware score of `quantile_selection`.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
+
+from dalenius.core.law import IntArray
+from dalenius.core.randomness import RandomSource, below
+from dalenius.exact.quantile_selection import score_weights
+
+# Ranks are counted in parts of a record, so that scores are whole numbers.
+PARTS = 60
+
+
+class RankStep(Protocol):
+    """One selection: of which target, between which answered ones (-1: the lower bound, their number: the upper bound).
+
+    Among the n' values in between its rank is (part * n' + shift) / PARTS.
+    """
+
+    @property
+    def target(self) -> int:
+        """Which target."""
+
+    @property
+    def left(self) -> int:
+        """The target below it that was answered before."""
+
+    @property
+    def right(self) -> int:
+        """The target above it that was answered before."""
+
+    @property
+    def part(self) -> int:
+        """How far it lies between them, in parts."""
+
+    @property
+    def shift(self) -> int:
+        """A public number of parts of a rank more."""
+
+
+def score_moves(part: int, rows: int) -> Fraction:
+    """How far a unit's rows move every score when they are added to the values of one selection, or removed."""
+    return Fraction(max(part, PARTS - part) * rows)
+
+
+@lru_cache(maxsize=128)
+def _weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> tuple[int, ...]:
+    return score_weights(epsilon, change, low, high)
+
+
+def _part(ordered: IntArray, step: RankStep, answers: dict[int, int], count: int) -> IntArray:
+    """The values between two answers: a record is in one part of each level, by its own value."""
+    first = 0 if step.left == -1 else int(np.searchsorted(ordered, answers[step.left], side="left"))
+    last = (
+        len(ordered)
+        if step.right == count
+        else int(np.searchsorted(ordered, answers[step.right], side="left"))
+    )
+    return ordered[first:last]
+
+
+def select_all(
+    values: IntArray,
+    low: int,
+    high: int,
+    steps: Sequence[RankStep],
+    epsilon: Fraction,
+    rows: int,
+    rng: RandomSource,
+) -> list[int]:
+    """One grid point for each target, in the order of the targets; they never fall."""
+    count = len(steps)
+    answers: dict[int, int] = {-1: low, count: high}
+    ordered = np.sort(np.clip(values, low, high))
+    for step in steps:
+        w = _weights(epsilon, score_moves(step.part, rows), low, high)
+        part = _part(ordered, step, answers, count)
+        answers[step.target] = choose(part, answers[step.left], answers[step.right], step, w, rng)
+    return [answers[i] for i in range(count)]
+
+
+def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
+    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by an independent uniform part of a step.
+
+    Records that share a value can then be parted by rank; what is done to a record depends on no other record.
+    """
+    if fineness == 1:
+        return values
+    parts = np.frombuffer(rng.bytes(len(values)), dtype=np.uint8).astype(np.int64) % fineness
+    return values * fineness + parts
+
+
+def runs(ordered: IntArray, low: int, high: int, aim: RankStep) -> tuple[IntArray, IntArray, IntArray]:
+    """(first, last, score) of maximal runs of grid points with the same counts below and up to them."""
+    rank = aim.part * len(ordered) + aim.shift
+    points, counts = np.unique(ordered, return_counts=True)
+    upto = np.cumsum(counts)
+    before = upto - counts
+    # Every value is a run of one point, and so is every gap between values, before the first and after the last.
+    gap_first = np.concatenate([[low], points + 1])
+    gap_last = np.concatenate([points - 1, [high]])
+    gap_count = np.concatenate([[0], upto])
+    firsts = np.concatenate([points, gap_first])
+    lasts = np.concatenate([points, gap_last])
+    scores = np.concatenate(
+        [
+            np.maximum(0, np.maximum(PARTS * before - rank, rank - PARTS * upto)),
+            np.abs(PARTS * gap_count - rank),
+        ]
+    )
+    keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
+    order = np.argsort(firsts[keep], kind="stable")
+    return firsts[keep][order], lasts[keep][order], scores[keep][order]
+
+
+def choose(
+    ordered: IntArray, low: int, high: int, aim: RankStep, w: tuple[int, ...], rng: RandomSource
+) -> int:
+    """One grid point in [low, high], drawn with probability proportional to its weight."""
+    firsts, lasts, scores = runs(ordered, low, high, aim)
+    places = np.minimum(scores, len(w) - 1).tolist()
+    sizes = (lasts - firsts + 1).tolist()
+    sums = list(accumulate(size * w[place] for size, place in zip(sizes, places, strict=True)))
+    draw = below(rng, sums[-1])
+    index = _first_above(sums, draw)
+    rest = draw - (sums[index - 1] if index else 0)
+    return int(firsts[index] + rest // w[places[index]])
+
+
+def _first_above(sums: list[int], draw: int) -> int:
+    """The first place whose running sum is above the draw."""
+    low, high = 0, len(sums) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if sums[middle] > draw else (middle + 1, high)
+    return low
+
+
+def chances(
+    values: IntArray, low: int, high: int, steps: Sequence[RankStep], epsilon: Fraction, rows: int
+) -> dict[tuple[int, ...], Fraction]:
+    """Exact probabilities of every list of answers; for checks on small domains."""
+    ordered, count = np.sort(np.clip(values, low, high)), len(steps)
+    states: dict[tuple[tuple[int, int], ...], Fraction] = {((-1, low), (count, high)): Fraction(1)}
+    for step in steps:
+        w = _weights(epsilon, score_moves(step.part, rows), low, high)
+        following: dict[tuple[tuple[int, int], ...], Fraction] = {}
+        for state, mass in states.items():
+            answers = dict(state)
+            part = _part(ordered, step, answers, count)
+            ends = (answers[step.left], answers[step.right])
+            odds = [
+                (y, w[min(int(s), len(w) - 1)])
+                for a, b, s in zip(*runs(part, *ends, step), strict=True)
+                for y in range(int(a), int(b) + 1)
+            ]
+            total = sum(weight for _, weight in odds)
+            for y, weight in odds:
+                following[(*state, (step.target, y))] = mass * Fraction(weight, total)
+        states = following
+    result: dict[tuple[int, ...], Fraction] = {}
+    for state, mass in states.items():
+        answers = dict(state)
+        key = tuple(answers[i] for i in range(count))
+        result[key] = result.get(key, Fraction(0)) + mass
+    return result

@@ -1,0 +1,44 @@
+"""Intervals of estimates from moments: for the finite population, or for the process behind it."""
+
+import numpy as np
+
+from dalenius.core.estimate import Kind
+from dalenius.core.release import Release, Table
+from dalenius.errors import Unsupported
+from dalenius.inference.interval import simultaneous_confidence
+from dalenius.inference.interval_table import IntervalTable
+from dalenius.linear.tabulation import bounds, sampled_bounds
+
+METHODS = {
+    Kind.NOISE: "the published noise of every measured sum",
+    Kind.NOISE_AND_SAMPLING: "noise and estimated sampling error, Student's quantiles",
+}
+
+
+def estimate_intervals(
+    release: Release, table: Table, names: tuple[str, ...], kind: Kind, confidence: float, together: bool
+) -> IntervalTable:
+    """Of every cell of a released table of estimates."""
+    if set(names) not in (set(), {axis.name for axis in table.space.axes}):
+        raise Unsupported(f"A {table.measure} does not add up; ask for the intervals of the whole table.")
+    if kind is Kind.NOISE_AND_SAMPLING and table.sampled is None:
+        raise Unsupported(
+            'The error of sampling was not measured with this release; ask anew with error = "sampling" in [table].',
+            measure=table.measure,
+        )
+    zeros = table.space.structural_indices
+    cells = table.space.size - len(zeros)
+    level = simultaneous_confidence(confidence, cells) if together else confidence
+    ends = sampled_bounds if kind is Kind.NOISE_AND_SAMPLING else bounds
+    lower, upper = ends(release, table, level)
+    return IntervalTable(
+        axes=table.space.axes,
+        values=table.values,
+        lower=np.nan_to_num(lower, nan=0.0),
+        upper=np.nan_to_num(upper, nan=0.0),
+        confidence=confidence,
+        kind=kind,
+        method=METHODS[kind],
+        is_simultaneous=together,
+        structural_zeros=frozenset(zeros),
+    )

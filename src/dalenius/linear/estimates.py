@@ -1,0 +1,350 @@
+"""Means, proportions, ratios, variances and correlations from measured moments, with two errors that are never mixed.
+
+noise               the error of the released number for the finite population: privacy noise alone
+noise and sampling  its error for the process behind the population: privacy noise and sampling
+
+A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
+treated on the log scale and correlations on Fisher's.
+
+Requires
+    Independent additive noise of public laws; rows that are independent draws of the process, for the second error.
+Evidence
+    verify/estimates.py: coverage of both errors by simulation.
+References
+    Fieller (1954); Wilson (1927); Satterthwaite (1946); Fisher (1921).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.law import FloatArray, Joint, Law
+from dalenius.core.release import Block
+from dalenius.linear.moments import Form, Sums, reach
+from dalenius.linear.quantiles import Quantiles
+
+STRUCTURE = "estimate"
+Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimated:
+    """A number for each cell, the variance of its noise, that of noise and sampling together, and intervals for both."""
+
+    values: FloatArray
+    variance: FloatArray
+    sampled: FloatArray | None
+    ends: Ends
+    counts: Form | None = None
+
+
+def is_estimate(law: Law) -> bool:
+    """Whether shown values are estimates from moments."""
+    return isinstance(law, Joint) and law.structure == STRUCTURE
+
+
+def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
+    """The estimate that a law describes, from the measured blocks."""
+    name = str(law.parameters["estimate"])
+    if name == "quantiles":
+        estimate = _quantiles(law.parameters, blocks)
+    else:
+        estimate = ESTIMATES[name](_Parts(law.parameters, Sums.of(blocks, cells)))
+    low, high = (_end(end) for end in law.parameters["limits"])
+
+    def cut(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        lower, upper = estimate.ends(confidence, is_sampling)
+        lower, upper = np.nan_to_num(lower, nan=low), np.nan_to_num(upper, nan=high)
+        return np.clip(lower, low, high), np.clip(upper, low, high)
+
+    return replace(estimate, ends=cut)
+
+
+def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estimated:
+    made = Quantiles(parameters, blocks)
+    return Estimated(
+        values=made.values.reshape(-1),
+        variance=made.variance(with_sampling=False),
+        sampled=made.variance(with_sampling=True) if made.has_ends else None,
+        ends=made.ends,
+    )
+
+
+def _end(text: object) -> float:
+    return float(str(text)) if str(text) in ("inf", "-inf") else float(Fraction(str(text)))
+
+
+class _Parts:
+    """The moments that were measured, by name, with their centres and shifts taken back; in steps."""
+
+    def __init__(self, parameters: Mapping[str, Any], measured: Sums) -> None:
+        self.parameters, self.measured = parameters, measured
+        self.places = {name: place for place, name in enumerate(parameters["arrays"])}
+
+    def number(self, name: str, default: object = 0) -> float:
+        return float(Fraction(str(self.parameters.get(name, default))))
+
+    def has(self, name: str) -> bool:
+        return name in self.places
+
+    def raw(self, name: str) -> Form:
+        return self.measured.form(self.places[name])
+
+    def count(self) -> Form:
+        """Number of records: public, or what the two mirrored totals say together."""
+        if self.parameters.get("size") is not None:
+            return self.measured.constant(self.number("size"))
+        if self.has("count"):
+            return self.raw("count")
+        width = self.number("high") - self.number("low")
+        return self.raw("above").plus(self.raw("below")).times(1 / width)
+
+    def total(self) -> Form:
+        """Of x about its centre."""
+        reach_down = self.number("centre") - self.number("low")
+        return self.raw("above").plus(self.count(), -reach_down)
+
+    def power(self, name: str) -> Form:
+        """A sum of powers or products about the centres."""
+        return (
+            self.raw(name)
+            .plus(self.count(), self.number(f"{name} shift"))
+            .times(self.number(f"{name} unit", 1))
+        )
+
+
+def _quotient(
+    parts: _Parts,
+    above: Form,
+    below: Form,
+    spread: tuple[Form, Form, Form] | None,
+    *,
+    offset: float = 0.0,
+    least: float = 1.0,
+    is_binomial: bool = False,
+) -> Estimated:
+    """offset + scale * above / below; `spread` are the sums of squares and products of what rows add to the two."""
+    scale = parts.number("scale", 1)
+    a, b = above.values, below.values
+    is_known = b >= least
+    theta = np.where(is_known, a / np.where(is_known, b, 1.0), np.nan)
+    residual = above.plus(below, -np.nan_to_num(theta))
+    noise = residual.variance
+    sampling: FloatArray = np.zeros(1)
+    uncertainty: FloatArray = np.zeros(1)
+    if spread is not None:
+        at = np.nan_to_num(theta)
+        squares = spread[0].plus(spread[1], -2 * at).plus(spread[2], at**2)
+        sampling = (
+            np.maximum(squares.values, 0.0) * b / np.maximum(b - 1, 1) if least == 1 else squares.values
+        )
+        sampling, uncertainty = np.maximum(sampling, 0.0), squares.variance
+    quadratic = (above.variance, above.covariance(below), below.variance)
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        more = sampling if is_sampling else np.zeros(1)
+        q = reach(
+            confidence,
+            np.maximum(noise + more, 1e-300),
+            fourth=residual.fourth,
+            uncertainty=uncertainty if is_sampling and not is_binomial else 0.0,
+            sampling=more,
+            records=b if least == 1 else np.inf,
+        )
+        exact = None if is_sampling else residual.exact_half(confidence)
+        if exact is not None:
+            q = exact / np.sqrt(np.maximum(noise, 1e-300))
+        c0, c1, c2 = quadratic
+        if is_sampling and is_binomial:
+            # The variance of a binomial count at each theta in question, as in Wilson's interval.
+            c1, c2 = c1 - b / 2, c2 - b
+        elif is_sampling:
+            c0 = c0 + more
+        lower, upper = _roots(b**2 - q**2 * c2, a * b - q**2 * c1, a**2 - q**2 * c0)
+        is_bounded = is_known & (b**2 > q**2 * np.maximum(c2, 0.0))
+        return tuple(np.where(is_bounded, offset + scale * end, np.nan) for end in (lower, upper))  # type: ignore[return-value]
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.where(is_known, scale**2 * noise / b**2, np.nan)
+        sampled = np.where(is_known, scale**2 * (noise + sampling) / b**2, np.nan)
+    return Estimated(
+        values=offset + scale * theta,
+        variance=variance,
+        sampled=None if spread is None else sampled,
+        ends=ends,
+        counts=below if least == 1 else None,
+    )
+
+
+def _roots(square: FloatArray, middle: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both roots of square t^2 - 2 middle t + last, the smaller first."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(middle**2 - square * last, 0.0))
+        return (middle - root) / square, (middle + root) / square
+
+
+def _mean(parts: _Parts) -> Estimated:
+    total, count = parts.total(), parts.count()
+    spread = (parts.power("squares"), total, count) if parts.has("squares") else None
+    return _quotient(parts, total, count, spread, offset=parts.number("centre") * parts.number("scale", 1))
+
+
+def _proportion(parts: _Parts) -> Estimated:
+    inside = parts.raw("inside")
+    others = [parts.raw(name) for name in ("outside", "beyond") if parts.has(name)]
+    count = parts.count() if not others else inside
+    for other in others:
+        count = count.plus(other)
+    return _quotient(parts, inside, count, (inside, inside, count), is_binomial=True)
+
+
+def _ratio(parts: _Parts) -> Estimated:
+    spread = None
+    if parts.has("squares"):
+        spread = (parts.raw("squares"), parts.raw("products"), parts.raw("squares of the other"))
+    above, below = parts.raw("total"), parts.raw("total of the other")
+    return _quotient(parts, above, below, spread, least=parts.number("least", 1))
+
+
+def _variance(parts: _Parts) -> Estimated:
+    """Sum of squared deviations over n - 1, without the bias that the noise of the total brings."""
+    total, squares, count = parts.total(), parts.power("squares"), parts.count()
+    is_known = count.values >= 2
+    n = np.where(is_known, count.values, np.nan)
+    mean, second = total.values / n, squares.values / n
+    wider, scale = n / (n - 1), parts.number("scale", 1) ** 2
+    value = np.maximum(wider * (second - mean**2 + total.variance / n**2), 0.0)
+    step = wider / n
+    gradient = squares.times(step).plus(total, -2 * mean * step).plus(count, (2 * mean**2 - second) * step)
+    sampled, uncertainty = None, np.zeros(1)
+    if parts.has("fourths"):
+        third, fourth = parts.power("cubes"), parts.power("fourths")
+        form = fourth.times(1 / n).plus(third, -4 * mean / n)
+        central = form.values + 6 * mean**2 * second - 3 * mean**4
+        sampled = np.maximum(central - value**2, 0.0) / n
+        uncertainty = form.variance / n**2
+    return _smooth(value, gradient, sampled, uncertainty, scale=scale, shape=_logarithmic)
+
+
+def _standard_deviation(parts: _Parts) -> Estimated:
+    square = _variance(parts)
+    value = np.sqrt(square.values)
+    # Near zero the root is steeper than it is over the reach of the noise.
+    slope = 1 / (4 * np.maximum(np.maximum(square.values, np.sqrt(square.variance)), 1e-300))
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        lower, upper = square.ends(confidence, is_sampling)
+        return np.sqrt(np.maximum(lower, 0.0)), np.sqrt(np.maximum(upper, 0.0))
+
+    sampled = None if square.sampled is None else square.sampled * slope
+    return Estimated(values=value, variance=square.variance * slope, sampled=sampled, ends=ends)
+
+
+def _co_moments(parts: _Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]:
+    """n, and the variance of x, that of y and their covariance, each with the form of its noise; in steps."""
+    count, x = parts.count(), parts.total()
+    y = parts.raw("total of the other")
+    n = np.where(count.values >= 2, count.values, np.nan)
+    mx, my = x.values / n, y.values / n
+    values, gradients = [], []
+    for name, first, second, mean, other in (
+        ("squares", x, x, mx, mx),
+        ("squares of the other", y, y, my, my),
+        ("products", x, y, mx, my),
+    ):
+        raw = parts.power(name)
+        values.append(raw.values / n - mean * other + first.covariance(second) / n**2)
+        gradients.append(
+            raw.times(1 / n)
+            .plus(first, -other / n)
+            .plus(second, -mean / n)
+            .plus(count, (2 * mean * other - raw.values / n) / n)
+        )
+    return n, values, gradients
+
+
+def _covariance(parts: _Parts) -> Estimated:
+    n, (xx, yy, xy), (_, _, gradient) = _co_moments(parts)
+    sampled = (np.maximum(xx, 0) * np.maximum(yy, 0) + xy**2) / n
+    wider = n / (n - 1)
+    return _smooth(wider * xy, gradient, sampled, np.zeros(1), scale=parts.number("scale", 1), shape=_plain)
+
+
+def _correlation(parts: _Parts) -> Estimated:
+    n, (xx, yy, xy), gradients = _co_moments(parts)
+    is_known = (xx > 0) & (yy > 0)
+    xx, yy = np.where(is_known, xx, np.nan), np.where(is_known, yy, np.nan)
+    root = np.sqrt(xx * yy)
+    value = np.clip(xy / root, -1.0, 1.0)
+    gradient = (
+        gradients[2]
+        .times(1 / root)
+        .plus(gradients[0], -value / (2 * xx))
+        .plus(gradients[1], -value / (2 * yy))
+    )
+    sampled = (1 - value**2) ** 2 / np.maximum(n - 3, 1)
+    return _smooth(value, gradient, sampled, np.zeros(1), scale=1.0, shape=_fisher)
+
+
+Shape = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+
+def _smooth(
+    value: FloatArray,
+    gradient: Form,
+    sampled: FloatArray | None,
+    uncertainty: FloatArray,
+    *,
+    scale: float,
+    shape: Shape,
+) -> Estimated:
+    """A smooth function of moments: the noise by its gradient, an interval on the scale that suits it."""
+    noise = gradient.variance
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        more = sampled if is_sampling and sampled is not None else np.zeros(1)
+        total = np.maximum(noise + more, 1e-300)
+        q = reach(confidence, total, fourth=gradient.fourth, uncertainty=uncertainty if is_sampling else 0.0)
+        lower, upper = shape(value, q * np.sqrt(total))
+        return scale * lower, scale * upper
+
+    return Estimated(
+        values=scale * value,
+        variance=scale**2 * noise,
+        sampled=None if sampled is None else scale**2 * (noise + sampled),
+        ends=ends,
+    )
+
+
+def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return value - half, value + half
+
+
+def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """On the log scale where the value is well above zero; plain ends from zero on elsewhere."""
+    is_large = value > half
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        factor = np.exp(np.where(is_large, half / value, 0.0))
+    return np.where(is_large, value / factor, 0.0), np.where(is_large, value * factor, value + half)
+
+
+def _fisher(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """On the scale of the inverse hyperbolic tangent."""
+    inside = np.clip(value, -0.999999, 0.999999)
+    with np.errstate(over="ignore"):
+        wide = half / (1 - inside**2)
+    return np.tanh(np.arctanh(inside) - wide), np.tanh(np.arctanh(inside) + wide)
+
+
+ESTIMATES: dict[str, Callable[[_Parts], Estimated]] = {
+    "mean": _mean,
+    "proportion": _proportion,
+    "ratio": _ratio,
+    "variance": _variance,
+    "standard deviation": _standard_deviation,
+    "covariance": _covariance,
+    "correlation": _correlation,
+}

@@ -1,0 +1,128 @@
+"""What ratios, covariances and correlations share: a second variable, and moments of rows that have both."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import ClassVar
+
+from dalenius.core.domain import Bounds
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import Aggregate, TableQuery
+from dalenius.errors import Unsupported
+from dalenius.methods._moments import (
+    CLIPPED,
+    MeasuredPart,
+    check_size,
+    constants,
+    middle,
+    noisy,
+    plan_estimate,
+    public_size,
+    rows_with,
+    squares_part,
+    totals_part,
+)
+from dalenius.spec.document import Name, Part
+from dalenius.spec.question import Question
+from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.moment import Moment
+
+OTHER = "total of the other"
+OTHER_SQUARES = "squares of the other"
+NORMAL = "The error of sampling is that of normal data; skewed data need more records for it."
+
+
+class PairParameters(Part):
+    """Keys of an estimate of two variables: the second one."""
+
+    section: ClassVar[str] = "[table] of an estimate of two variables"
+    naming: ClassVar[tuple[str, ...]] = ("other",)
+
+    other: Name | None = None
+
+
+def other_of(question: Question) -> tuple[str, Bounds]:
+    """The second variable and its bounds."""
+    name = question.parameter("other")
+    if name is None:
+        raise Unsupported(f'measure = {question.method!r} needs other = "variable" in [table].', key="other")
+    if name == question.of:
+        raise Unsupported(
+            "The two variables are the same; ask for a variance, or name another one.", key="other"
+        )
+    return str(name), question.domain.variable(str(name)).bounds
+
+
+def total_part(
+    question: Question,
+    query: TableQuery,
+    variable: str,
+    part: Fraction,
+    *,
+    array: str,
+    centre: int,
+    is_complete: bool,
+) -> MeasuredPart:
+    """The total of one variable about a centre."""
+    bounds = question.domain.variable(variable).bounds
+    statistic = MagnitudeTable(
+        query=replace(query, aggregate=Aggregate.TOTAL, value=variable, centre=centre),
+        low=bounds.low - centre,
+        high=bounds.high - centre,
+        is_complete=is_complete,
+    )
+    return MeasuredPart(
+        arrays=(array,),
+        measurement=noisy(question, f"total of {variable}", statistic, part),
+        typical=((bounds.low + bounds.high) / 2 - centre,),
+    )
+
+
+def products_part(
+    question: Question, query: TableQuery, part: Fraction, *, centres: tuple[int, int], is_complete: bool
+) -> MeasuredPart:
+    """Products of both variables about their centres."""
+    other, beside = other_of(question)
+    statistic = Moment.products(
+        replace(query, value=question.of, centre=centres[0]),
+        question.bounds,
+        other,
+        beside,
+        centres[1],
+        is_complete=is_complete,
+    )
+    check_size(question, other, max(abs(statistic.low), abs(statistic.high)))
+    means = [(b.low + b.high) / 2 - c for b, c in zip((question.bounds, beside), centres, strict=True)]
+    return MeasuredPart(
+        arrays=("products",),
+        measurement=noisy(question, f"products of {question.of} and {other}", statistic, part),
+        typical=(means[0] * means[1],),
+    )
+
+
+def plan_pair(question: Question, estimate: str) -> TablePlan:
+    """A covariance or a correlation, from totals, squares and products with a fifth of the budget each."""
+    other, beside = other_of(question)
+    bounds, size, query = question.bounds, public_size(question, other), rows_with(question, other)
+    fifth, is_complete = Fraction(1, 5), size is not None
+    parts = (
+        totals_part(question, query, size, fifth),
+        total_part(
+            question, query, other, fifth, array=OTHER, centre=middle(beside), is_complete=is_complete
+        ),
+        squares_part(question, query, question.of, size, fifth),
+        squares_part(question, query, other, size, fifth, array=OTHER_SQUARES),
+        products_part(
+            question, query, fifth, centres=(middle(bounds), middle(beside)), is_complete=is_complete
+        ),
+    )
+    largest = (bounds.upper - bounds.lower) * (beside.upper - beside.lower) / 2
+    is_covariance = estimate == "covariance"
+    return plan_estimate(
+        question,
+        estimate,
+        f"{estimate} of {question.of} and {other}",
+        parts,
+        {"size": size, "scale": bounds.step * beside.step if is_covariance else 1} | constants(bounds),
+        (-largest, largest) if is_covariance else (Fraction(-1), Fraction(1)),
+        warnings=(CLIPPED, NORMAL),
+    )

@@ -1,0 +1,123 @@
+"""Ratio of the totals of two numeric variables in each cell, with Fieller's interval for noise and for sampling.
+
+Four tenths of the budget go to each total; with `error = "sampling"` (the default) one fifth goes to the squares and products that
+the error of sampling needs. `per = 1000` makes it a rate. A single noisy ratio is never released.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.rationals import rational
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.methods._moments import (
+    CLIPPED,
+    NOISE_ALONE,
+    plan_estimate,
+    public_size,
+    rows_with,
+    squares_part,
+    wants_sampling,
+)
+from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
+from dalenius.spec.document import Exact, Part
+from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.question import Question
+
+__all__ = ["RatioMethod"]
+
+SQUARES = Fraction(1, 15)
+
+
+class RatioParameters(PairParameters):
+    """Keys of a ratio: the variable below the line, of how many units of it, and which error."""
+
+    section: ClassVar[str] = "[table] of a ratio"
+
+    per: Exact = Fraction(1)
+    error: Literal["noise", "sampling"] = "sampling"
+
+
+class RatioMethod:
+    """Total of one variable / total of another, over the rows that have both."""
+
+    name: ClassVar[str] = "ratio"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
+    is_offered: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = RatioParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Ratio of {of} to {other}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at most ± {error}"
+            " (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released total below the"
+            " line is too small.",
+        ),
+        "de": Words(
+            title="Verhältnis von {of} zu {other}",
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das Verhältnis durch"
+            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die veröffentlichte Summe"
+            " im Nenner zu klein ist.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["sex"], "measure": "ratio", "of": "income", "other": "age"},
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
+        {
+            "table": {"measure": "ratio", "of": "income", "other": "age", "per": 1000, "error": "noise"},
+            "privacy": {"definition": "pure", "epsilon": 2},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """Two totals, and the squares and products if they are asked for."""
+        other, beside = other_of(question)
+        bounds, has_sampling = question.bounds, wants_sampling(question)
+        per = rational(question.parameter("per", 1), "per")
+        if per <= 0:
+            raise ParameterError("per must be positive: 1 for a ratio, 1000 for a rate.", name="per")
+        if beside.low < 0:
+            raise Unsupported(
+                f"The variable below the line must not be negative; {other!r} may be, by its bounds.",
+                variable=other,
+            )
+        size, query = public_size(question, other), rows_with(question, other)
+        is_complete, half = size is not None, (1 - 3 * SQUARES if has_sampling else Fraction(1)) / 2
+        parts = [
+            total_part(question, query, question.of, half, array="total", centre=0, is_complete=is_complete),
+            total_part(question, query, other, half, array=OTHER, centre=0, is_complete=is_complete),
+        ]
+        if has_sampling:
+            parts += [
+                squares_part(question, query, question.of, size, SQUARES, centre=0, is_shifted=False),
+                products_part(question, query, SQUARES, centres=(0, 0), is_complete=is_complete),
+                squares_part(
+                    question, query, other, size, SQUARES, array=OTHER_SQUARES, centre=0, is_shifted=False
+                ),
+            ]
+        least = 3 * parts[1].measurement.law.std_error
+        return plan_estimate(
+            question,
+            "ratio",
+            f"ratio of {question.of} to {other}",
+            tuple(parts),
+            {"scale": per * bounds.step / beside.step, "least": Fraction(least).limit_denominator(1000)},
+            ("0" if bounds.low >= 0 else "-inf", "inf"),
+            warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "ratio", dict(parameters)

@@ -1,0 +1,67 @@
+"""Variance of a numeric variable in each cell, with the errors of noise and of sampling.
+
+Totals and squares are measured, and with `error = "sampling"` (the default) third and fourth powers on a coarse grid, which the
+error of sampling needs.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.methods._variance import VarianceParameters, plan_variance
+from dalenius.spec.document import Part
+from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.question import Question
+
+__all__ = ["VarianceMethod"]
+
+
+class VarianceMethod:
+    """Sum of squared deviations from the mean over the number of records less one."""
+
+    name: ClassVar[str] = "variance"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
+    is_offered: ClassVar[bool] = True
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = VarianceParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Variance of {of}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by at most"
+            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a variance is missing where the released"
+            " count is below two.",
+        ),
+        "de": Words(
+            title="Varianz von {of}",
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die Varianz"
+            " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Varianz fehlt, wo die veröffentlichte"
+            " Anzahl unter zwei liegt.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["sex"], "measure": "variance", "of": "income"},
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
+        {
+            "table": {"measure": "variance", "of": "income", "error": "noise"},
+            "privacy": {"definition": "pure", "epsilon": 2},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """From total, squares and higher powers."""
+        return plan_variance(question, "variance", ((question.bounds.upper - question.bounds.lower) ** 2) / 2)
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "variance", dict(parameters)

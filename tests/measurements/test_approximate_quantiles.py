@@ -1,0 +1,112 @@
+"""Several quantiles at once: exact loss over all neighbours of tiny data, a planted error, and how far ranks are off."""
+
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import log
+
+import numpy as np
+import pytest
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.query import ValuesQuery
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError
+from dalenius.exact import several_quantiles
+from dalenius.exact.several_quantiles import chances, select_all, spread
+from dalenius.linear.ranks import steps_of
+from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+
+LOW, HIGH = 0, 2
+
+
+def made(
+    relation: Relation, q: tuple[Fraction, ...], size: int = 3, epsilon: int = 3
+) -> ApproximateQuantiles:
+    return ApproximateQuantiles(
+        name="q",
+        space=CellSpace(()),
+        queries=(ValuesQuery(value="x"),),
+        low=LOW,
+        high=HIGH,
+        epsilon=Fraction(epsilon),
+        neighbours=Neighbours(relation=relation),
+        q=q,
+        sizes=(size,),
+    )
+
+
+def worst(step: ApproximateQuantiles) -> float:
+    """Largest log ratio of the answers to two neighbours of at most three values."""
+    steps, level = step.ranks(0).steps, step.level_epsilon
+
+    def law(data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+        return chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1)
+
+    laws = {
+        data: law(data) for n in range(4) for data in combinations_with_replacement(range(LOW, HIGH + 1), n)
+    }
+    largest = 0.0
+    for data, here in laws.items():
+        rest = [tuple(sorted((*data[:i], *data[i + 1 :]))) for i in range(len(data))]
+        if step.neighbours.is_replace:
+            others = {tuple(sorted((*r, y))) for r in rest for y in range(LOW, HIGH + 1)}
+        else:
+            others = set(rest)
+        for other in others:
+            there = laws[other]
+            assert here.keys() == there.keys()
+            largest = max(largest, *(abs(log(p / there[answer])) for answer, p in here.items()))
+    return largest
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("q", [(Fraction(1, 2),), (Fraction(1, 4),)])
+@pytest.mark.parametrize("size", [3, 40])
+def test_no_neighbours_lose_more_than_epsilon(relation: Relation, q: tuple[Fraction, ...], size: int) -> None:
+    assert 0.5 < worst(made(relation, q, size)) <= 3
+
+
+def test_half_a_change_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = several_quantiles.score_moves
+    monkeypatch.setattr(several_quantiles, "score_moves", lambda part, rows: honest(part, rows) / 2)
+    assert worst(made(Relation.ADD_REMOVE, (Fraction(1, 2),), 3)) > 3
+
+
+def test_ranks_of_many_values_are_close() -> None:
+    rng, draws = RecordedRandomness("ranks"), np.random.default_rng(5)
+    n, offs = 20_000, []
+    for _ in range(6):
+        values = np.clip(np.rint(np.exp(draws.normal(10, 0.8, n))), 0, 10**6).astype(np.int64)
+        steps = steps_of([n * k // 10 for k in range(1, 10)], n)
+        chosen = select_all(values, 0, 10**6, steps, Fraction(1, 4), 1, rng)
+        assert chosen == sorted(chosen)
+        offs.append(np.abs(np.searchsorted(np.sort(values), chosen) - n * np.arange(1, 10) / 10))
+    assert np.mean(offs) <= 6.5
+
+
+def test_ties_are_parted_by_rank() -> None:
+    step = made(Relation.ADD_REMOVE, (Fraction(1, 4), Fraction(3, 4)), size=4000)
+    values = np.repeat([0, 1, 2], [900, 2200, 900])
+    outcome = step.run((Sealed(values),), None, RecordedRandomness("ties"))
+    assert isinstance(outcome, Value)
+    places = step.ranks(0).places
+    assert [int(outcome.values[place[1]]) for place in places] == [1, 1]
+    fine = spread(values, 256, RecordedRandomness("fine"))
+    assert (fine // 256 == values).all() and len(np.unique(fine)) > 700
+
+
+def test_every_content_is_answered() -> None:
+    step = made(Relation.REPLACE, (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)), size=1)
+    for values in ([], [1], [2] * 50):
+        outcome = step.run((Sealed(np.array(values, dtype=np.int64)),), None, RecordedRandomness("any"))
+        assert isinstance(outcome, Value) and len(outcome.values) == 9
+        assert step.block(outcome) is not None
+
+
+@pytest.mark.parametrize("q", [(), (Fraction(0),), (Fraction(1, 2), Fraction(1, 4)), (Fraction(1),)])
+def test_what_is_no_quantile_is_refused(q: tuple[Fraction, ...]) -> None:
+    with pytest.raises(ParameterError):
+        made(Relation.REPLACE, q)

@@ -1,0 +1,160 @@
+"""What estimates lose, exactly, over all neighbours of tiny data, through request documents; half a sensitivity is found."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from dalenius.core.domain import Domain
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import ValuesQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.engines.memory import MemorySource
+from dalenius.measurements.noisy import CombinedStatistic, Noisy
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.statistics.count import Count
+from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.mirrored_totals import MirroredTotals
+from dalenius.statistics.moment import Moment
+from dalenius.statistics.power_sum import PowerSum
+from dalenius.testing.asking import plan_of
+from dalenius.testing.neighbours import DataSet, columns_of, units
+
+KINDS = (("a", 0, 0), ("a", 3, 2), ("b", 3, 0), ("b", 1, 2))
+SIZE = 3
+TABLES: dict[str, dict[str, Any]] = {
+    "mean": {"measure": "mean", "of": "x", "error": "sampling"},
+    "mean, noise alone": {"measure": "mean", "of": "x", "error": "noise"},
+    "means by group": {"rows": ["g"], "measure": "mean", "of": "x", "error": "sampling"},
+    "proportion": {"measure": "proportion", "of": "g", "among": ["a"]},
+    "proportion of numbers": {"measure": "proportion", "of": "x", "at_least": 1, "at_most": 2},
+    "ratio": {"rows": ["g"], "measure": "ratio", "of": "x", "other": "y"},
+    "variance": {"rows": ["g"], "measure": "variance", "of": "x"},
+    "standard deviation": {"measure": "standard_deviation", "of": "x"},
+    "covariance": {"measure": "covariance", "of": "x", "other": "y"},
+    "correlation": {"rows": ["g"], "measure": "correlation", "of": "x", "other": "y"},
+}
+PRIVACY: dict[str, dict[str, Any]] = {
+    "pure": {"definition": "pure", "epsilon": 2},
+    "zero_concentrated": {"definition": "zero_concentrated", "rho": 2, "mechanism": "discrete_gaussian"},
+}
+
+
+def domain_of(relation: Relation, *, has_size: bool, rows: int = 1) -> Domain:
+    unit: dict[str, Any] = {"relation": str(relation)}
+    if rows > 1:
+        unit |= {"id": "person", "name": "person", "max_rows": rows}
+    return DatasetDocument.from_dict(
+        {
+            "dataset": {"name": "d", "population": "p"} | ({"size": SIZE} if has_size else {}),
+            "unit": unit,
+            "variables": {
+                "g": {"categories": ["a", "b"], "missing": "a", "unseen": "a"},
+                "x": {"bounds": [0, 3], "step": 1, "missing": "0"},
+                "y": {"bounds": [0, 2], "step": 1, "missing": "0"},
+            },
+        }
+    ).domain()
+
+
+def exact(plan: TablePlan, domain: Domain, data: DataSet) -> list[list[int]]:
+    source = MemorySource(domain, columns_of(data, list(domain.variables), domain.unit_id), b"secret")
+    answers = []
+    for step in plan.measurements:
+        assert isinstance(step, Noisy)
+        content = [
+            (
+                source.values(need) if isinstance(need, ValuesQuery) else source.table(need)
+            ).open_below_the_gate()
+            for need in step.needs
+        ]
+        statistic = step.statistic
+        combined = statistic.combine(content) if isinstance(statistic, CombinedStatistic) else content[0]
+        answers.append([int(value) for value in combined])
+    return answers
+
+
+def pairs(neighbours: Neighbours, size: int | None) -> Iterator[tuple[DataSet, DataSet]]:
+    """Neighbours beside nobody, one row, or as many as a public number needs; sums over rows move alike beside any others."""
+    everyone = units(KINDS, neighbours.max_rows)
+    others: list[DataSet] = [(), (everyone[0],)] if size is None else [(everyone[0],) * (size - 1)]
+    for beside in others:
+        if neighbours.is_replace:
+            yield from (((*beside, a), (*beside, b)) for a, b in combinations(everyone, 2))
+        else:
+            yield from ((beside, (*beside, unit)) for unit in everyone)
+
+
+def losses(plan: TablePlan, domain: Domain, size: int | None) -> Iterator[Fraction]:
+    """Epsilon (Laplace noise) or rho (Gaussian noise) between two neighbours, for all of them: independent parts add up."""
+    cache: dict[DataSet, list[list[int]]] = {}
+    for pair in pairs(domain.neighbours, size):
+        for data in pair:
+            if data not in cache:
+                cache[data] = exact(plan, domain, data)
+        total = Fraction(0)
+        for step, here, there in zip(plan.measurements, cache[pair[0]], cache[pair[1]], strict=True):
+            shifts = [abs(a - b) for a, b in zip(here, there, strict=True)]
+            noise = step.mechanism.parameters  # type: ignore[attr-defined]
+            if "rate" in noise:
+                total += Fraction(noise["rate"]) * sum(shifts)
+            else:
+                total += Fraction(sum(s * s for s in shifts)) / (2 * Fraction(noise["sigma_squared"]))
+        yield total
+
+
+CASES = [
+    (name, definition, relation, has_size)
+    for name in TABLES
+    for definition in PRIVACY
+    for relation in Relation
+    for has_size in (False, True)
+    if not has_size or relation is Relation.REPLACE
+]
+
+
+@pytest.mark.parametrize(("name", "definition", "relation", "has_size"), CASES)
+def test_no_neighbours_lose_more_than_the_budget(
+    name: str, definition: str, relation: Relation, has_size: bool
+) -> None:
+    domain = domain_of(relation, has_size=has_size)
+    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY[definition]}, {})
+    worst = max(losses(plan, domain, SIZE if has_size else None))
+    assert Fraction(2) / 5 < worst <= 2
+
+
+@pytest.mark.parametrize("name", ["means by group", "correlation"])
+@pytest.mark.parametrize("relation", list(Relation))
+def test_persons_with_two_rows_lose_no_more(name: str, relation: Relation) -> None:
+    domain = domain_of(relation, has_size=False, rows=2)
+    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, {})
+    assert max(losses(plan, domain, None)) <= 2
+
+
+PLANTS = {
+    "mean": (MirroredTotals, "mean, noise alone"),
+    "proportion": (Count, "proportion"),
+    "ratio": (MagnitudeTable, "ratio"),
+    "variance": (PowerSum, "variance"),
+    "covariance": (Moment, "covariance"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_half_a_sensitivity_is_found(plant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    statistic, name = PLANTS[plant]
+    whole = statistic.sensitivity
+
+    def half(self: Any, neighbours: Neighbours) -> Sensitivity:
+        full = whole(self, neighbours)
+        return Sensitivity.norms(
+            l0=full.l0, l1=full.l1 / 2, l2_squared=full.l2_squared / 4, linf=full.linf / 2
+        )
+
+    domain = domain_of(Relation.ADD_REMOVE, has_size=False)
+    monkeypatch.setattr(statistic, "sensitivity", half)
+    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, {})
+    assert max(losses(plan, domain, None)) > 2

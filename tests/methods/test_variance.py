@@ -1,0 +1,43 @@
+"""Variance: the known answer on fixed records, both errors, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.methods.pairs import COLUMNS, asked
+
+from dalenius.errors import DaleniusError, TooLarge
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.testing.asking import plan_of
+
+
+def test_the_answer_is_the_known_one() -> None:
+    table = asked({"rows": ["g"], "measure": "variance", "of": "x"})[0]
+    assert table.values == pytest.approx([np.var([0, 1, 2, 9], ddof=1), 4], rel=0.02)
+    assert table.sampled is not None
+    whole = asked({"measure": "variance", "of": "x"})[0]
+    values = np.array(COLUMNS["x"], dtype=np.float64)
+    fourth = ((values - values.mean()) ** 4).mean()
+    assert whole.sampled is not None
+    assert whole.sampled[0] == pytest.approx((fourth - values.var(ddof=1) ** 2) / 7, rel=0.05)
+
+
+def test_the_error_of_sampling_is_left_out_on_request() -> None:
+    assert asked({"measure": "variance", "of": "x", "error": "noise"})[0].sampled is None
+
+
+@pytest.mark.parametrize("wrong", [{"error": "both"}, {"of": "g"}, {"weight": "y"}])
+def test_what_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(DaleniusError):
+        asked({"measure": "variance", "of": "x"} | wrong)
+
+
+def test_squares_that_no_engine_could_sum_are_refused_from_the_declaration() -> None:
+    dataset = {
+        "dataset": {"name": "d", "population": "p"},
+        "variables": {"x": {"bounds": [0, 10_000_000], "step": "0.01"}},
+    }
+    domain = DatasetDocument.from_dict(dataset).domain()
+    request = {"table": {"measure": "variance", "of": "x"}, "privacy": {"definition": "pure", "epsilon": 1}}
+    with pytest.raises(TooLarge, match="coarser step"):
+        plan_of(domain, request, {})
