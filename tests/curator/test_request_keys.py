@@ -53,7 +53,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
 OWN: dict[str, Any] = {
     "q": "1/5", "method": "lomax", "beta": "1/20", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
-    "which": "smallest", "refine": "half", "refine_from": 7, "refine_share": "1/3",
+    "which": "smallest", "at_least": 25, "at_most": 50, "refine": "half", "refine_from": 7, "refine_share": "1/3",
 }  # fmt: skip
 
 
