@@ -174,7 +174,7 @@ def test_refusals_say_what_would_be_accepted():
     for asked, error in (
         (request("individual"), Unsupported),
         (request("bootstrap", COUNT, epsilon=1), Unsupported),
-        (request(epsilon=1, options={"statistic": "mode"}), UnknownName),
+        (request(epsilon=1, options={"statistic": "modal"}), UnknownName),
         (request(epsilon=1, options={"colour": "red"}), UnknownName),
         (request("individual", COUNT, epsilon=1, options={"clamp": "maybe"}), UnknownName),
         (

@@ -91,7 +91,7 @@ def test_default_beta_costs_nothing():
 
 def test_refusals():
     for asked, error in (
-        (request(statistic="mode"), UnknownName),
+        (request(statistic="modal"), UnknownName),
         (request(statistic="median", method="magic"), UnknownName),
         (request(statistic="median", colour="red"), UnknownName),
         (request("zero_concentrated", {"rho": "0.5"}, statistic="median", method="lomax"), ParameterError),

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
 from dalenius.definitions import _data_dependent as warnings
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.range_query import ACKNOWLEDGEMENT, Clamp, RangeQuery
@@ -10,7 +11,7 @@ from dalenius.methods._data_dependent import acknowledged, choice, plan_withheld
 from dalenius.spec.question import Question
 
 
-def plan_range_count(question: Question) -> TablePlan:
+def plan_range_count(question: Question, query: TableQuery | None = None) -> TablePlan:
     """Refused for tables: counts need no data-dependent noise."""
     if question.space.size != 1:
         raise Unsupported(
@@ -24,7 +25,7 @@ def plan_range_count(question: Question) -> TablePlan:
         acknowledged(question, ACKNOWLEDGEMENT, "The clamp to the data")
     measurement = RangeQuery(
         name="count",
-        query=question.query,
+        query=query or question.query,
         epsilon=budget.epsilon,
         clamp=clamp,
         size=question.domain.public_size,

@@ -226,6 +226,8 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
         table["rows"] = table.get("rows", [])[:1]
     if scope is Scope.WITHIN_THE_DATA and method == "total":
         table["membership"] = chance.choice(("private", "public"))
+    if method == "range_count":
+        table["at_least"] = 1
     if method in ("mode", "best"):
         table["method"] = chance.choice(("exponential", "permute_and_flip"))
     if method == "best":

@@ -1,0 +1,112 @@
+"""How many records have a number in a range: one count, cut to what a count can be."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
+from dalenius.core.rationals import rational
+from dalenius.errors import Unsupported
+from dalenius.measurements.noisy import Noisy
+from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.methods._range_count import plan_range_count
+from dalenius.spec.axis import ConditionPart, condition_filter
+from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.count import Count
+
+__all__ = ["RangeCountMethod"]
+
+# No table has more records than a document can write exactly.
+_MOST = 1 << 53
+
+
+class RangeCountParameters(Part):
+    """Keys of a range count: its ends, both included, and how the answer is cut at the data."""
+
+    section: ClassVar[str] = "[table] of a range count"
+
+    at_least: Exact | None = None
+    at_most: Exact | None = None
+    clamp: str | None = None
+
+
+class RangeCountMethod:
+    """The number of records whose value lies in a range."""
+
+    name: ClassVar[str] = "range_count"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
+    Parameters: ClassVar[type[Part]] = RangeCountParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Number of records with {of} in the range",
+            preview="Expect the number to be off by at most ± {error} (95 %).",
+            caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
+        ),
+        "de": Words(
+            title="Anzahl der Datensätze mit {of} im Bereich",
+            preview="Die Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Anzahl ist auf das Mögliche begrenzt.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"measure": "range_count", "of": "age", "at_least": 18, "at_most": 65},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "range_count", "of": "age", "at_least": 30},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """One count under the condition that the range is."""
+        if question.space.axes:
+            raise Unsupported(
+                "A range count is one number: use where, or ask for counts with an axis of cuts.",
+                measure=question.method,
+            )
+        query = _in_range(question)
+        if question.scope is not Scope.EVERYWHERE:
+            return plan_range_count(question, query)
+        statistic = Count(query)
+        mechanism = question.choose(statistic.sensitivity(question.neighbours))
+        measurement = Noisy(f"{question.of} in the range", statistic, mechanism)
+        size = question.domain.public_size if question.neighbours.is_replace else None
+        return priced(
+            question,
+            (measurement,),
+            shown_as(DEFAULT_MEASURE),
+            mechanism=mechanism.name,
+            strategy="table",
+            preview=additive_preview(question, measurement.law),
+            limits=(0.0, float(_MOST if size is None else size * question.neighbours.max_rows)),
+            refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "range_count", dict(parameters)
+
+
+def _in_range(question: Question) -> TableQuery:
+    """The records under the conditions whose value is in the range."""
+    ends = {name: question.parameter(name) for name in ("at_least", "at_most")}
+    if all(end is None for end in ends.values()):
+        raise Unsupported("A range count needs at_least, at_most, or both.", measure=question.method)
+    if any(condition.variable == question.of for condition in question.where):
+        raise Unsupported(f"The range of {question.of!r} is said once: leave it out of where.")
+    part = ConditionPart(**{name: None if end is None else rational(end, name) for name, end in ends.items()})
+    condition = condition_filter(question.of, part, question.domain)
+    return replace(question.query, where=(*question.where, condition))
