@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.core.budget import Cost
 from dalenius.core import conversions
+from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
 from dalenius.errors import ParameterError, Unsupported
