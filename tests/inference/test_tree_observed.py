@@ -4,49 +4,19 @@ import numpy as np
 import pytest
 
 from dalenius.core.law import Joint
-from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Provenance, Release
-from dalenius.curator import gate
-from dalenius.engines.memory import MemorySource
+from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.contrast import difference, total
+from dalenius.inference.quotient import proportion, ratio
+from dalenius.inference.tree_observed import observe_along
 from dalenius.linear.tree_law import TreeLaw
-from dalenius.publish.to_json import from_json, to_json
 from dalenius.testing import spines
 
 
 @pytest.fixture(scope="module")
 def release() -> Release:
-    """A recorded release of 400 blocks, as it comes back from its document: its largest table has 3,200 cells."""
-    declared = spines.domain(400)
-    plan = spines.planned(declared, "tables")
-    source = MemorySource(
-        declared, {n: [v.categories.labels[0]] * 9 for n, v in declared.variables.items()}, b"x"
-    )
-    passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("places"))
-    stated = {"measure": "count", "mechanism": None, "options": {}}
-    made = Release(
-        tables=plan.assemble(passage.blocks),
-        blocks=passage.blocks,
-        law=plan.law,
-        provenance=Provenance(
-            dataset="spine",
-            population="spine",
-            version="1",
-            definition=plan.definition,
-            budget=plan.budget.to_dict(),
-            neighbours=plan.neighbours.to_dict(),
-            cost=plan.reservation.to_dict(),
-            mechanism=plan.mechanism,
-            strategy=plan.strategy,
-            evidence=plan.evidence.to_dict(),
-            software="test",
-            request=stated,
-            digest="0",
-            is_tainted=True,
-        ),
-    )
-    return from_json(to_json(made))
+    """400 blocks: the largest table has 3,200 cells."""
+    return spines.made_release(spines.domain(400))
 
 
 def test_a_union_of_blocks_has_the_variance_that_the_law_states(release: Release) -> None:
@@ -79,3 +49,19 @@ def test_a_difference_of_places_counts_common_cells_once(release: Release) -> No
 def test_axes_that_no_table_shows_together_are_refused_with_those_that_are(release: Release) -> None:
     with pytest.raises(Unsupported, match="No shown table"):
         total(release, {"block.county": "county 1", "age": "age 1"})
+
+
+def test_shares_and_ratios_of_places_use_the_same_covariances(release: Release) -> None:
+    where: dict[str, str] = {"block.tract": "tract 0"}
+    share = proportion(release, where | {"sex": "sex 0", "age": "age 0"}, where)
+    quotient = ratio(release, where | {"sex": "sex 0"}, where | {"sex": "sex 1"})
+    assert share.interval is not None
+    assert 0 <= share.interval.lower <= share.value <= share.interval.upper <= 1
+    assert quotient.interval is not None
+    assert isinstance(release.law, Joint)
+    law = TreeLaw.of(release.law)
+    first, second = np.zeros(release.tables[3].values.size), np.zeros(release.tables[3].values.size)
+    first.reshape(2, -1, 4)[0, 0], second.reshape(2, -1, 4)[1, 0] = 1, 1
+    covariance = observe_along(release, ["block.tract", "sex", "age"]).spread(np.stack([first, second]))
+    within = law.covariance(3, np.flatnonzero(first).tolist(), 3, np.flatnonzero(second).tolist())
+    assert covariance[0, 1] == pytest.approx(within.sum(), abs=1e-8)

@@ -85,3 +85,22 @@ def test_a_union_of_places_has_the_variance_of_the_sum_of_its_cells() -> None:
     inside[1, [0, 3, 4, 9], :] = 1
     dense = inside.ravel() @ np.linalg.inv(information) @ inside.ravel()
     assert law.square(0, inside.ravel()) == pytest.approx(dense, rel=1e-9)
+
+
+@pytest.mark.parametrize("zeros", [0, 4])
+def test_sums_of_a_shown_table_have_the_variances_of_their_cells_together(zeros: int) -> None:
+    """Groups of labels on every axis, some left out: places that are united, single places, and coarser tables."""
+    law, _ = law_of(11, 9, zeros)
+    wanted = {
+        0: [(0, 1), (0, 0, 1, -1, 1, 1, 0, -1, 0), (0, 1, 0)],
+        3: [(0, 0), (-1, *range(law.table.tree.sizes[1] - 1)), (1, 0, -1)],
+        2: [(0, 1)],
+    }
+    for position, groups in wanted.items():
+        found = law.grouped_variance(position, groups)
+        sizes = [max(g) + 1 for g in groups]
+        for flat, cell in enumerate(np.ndindex(*sizes)):
+            weights = np.ones(1)
+            for at, own in zip(cell, groups, strict=True):
+                weights = np.outer(weights, np.asarray(own) == at).ravel()
+            assert found[flat] == pytest.approx(law.square(position, weights), rel=1e-9, abs=1e-9)

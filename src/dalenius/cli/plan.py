@@ -101,11 +101,22 @@ def plan(
     out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
     for sentence in expectation(document.method, planned.preview, roughly, label=partial(name_of, subject)):
         out.print(sentence)
-    if len(compared := planned.preview.get("alternatives") or ()) > 1:
+    compared = list(planned.preview.get("alternatives") or ())
+    if len(compared) > 1:
+        named = [
+            (words, key)
+            for words, key in (
+                ("root mean square", "rmse"),
+                ("root mean square of the tables", "rmse_of_tables"),
+                ("largest", "largest_std_error"),
+            )
+            if key in compared[0]
+        ]
         errors = "; ".join(
-            f"{c['strategy']} {c['rmse']:,.2f}, {c['largest_std_error']:,.2f}" for c in compared
+            f"{c['strategy']} {', '.join(f'{c[key]:,.2f}' for _, key in named)}" for c in compared
         )
-        out.print(styled((f"Standard errors (root mean square, largest) by strategy: {errors}", "dim")))
+        words = ", ".join(words for words, _ in named)
+        out.print(styled((f"Standard errors ({words}) by strategy: {errors}", "dim")))
     out.print(str(content["universe"]))
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))

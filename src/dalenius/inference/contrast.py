@@ -28,14 +28,15 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
-from dalenius.inference.tree_observed import TreeObserved, is_along, observe_along
+from dalenius.inference.tree_observed import TreeObserved, observe_along
+from dalenius.linear.tree_whole import is_along
 
 Where = Mapping[str, str | Sequence[str]]
 
 
 def total(source: Source, where: Where, *, kind: str = "population", confidence: float = 0.95) -> Estimate:
     """The sum of the selected cells."""
-    seen = _observed(source, where)
+    seen = observed_for(source, where)
     weights = selection(seen, where)
     return _linear(seen, weights, f"count of {describe(where)}", kind, confidence, is_signed=False)
 
@@ -68,14 +69,14 @@ def difference(
     source: Source, first: Where, second: Where, *, kind: str = "population", confidence: float = 0.95
 ) -> Estimate:
     """Count of the first selection minus count of the second; common cells cancel."""
-    seen = _observed(source, {**first, **second})
+    seen = observed_for(source, {**first, **second})
     weights = selection(seen, first) - selection(seen, second)
     return _linear(
         seen, weights, f"{describe(first)} minus {describe(second)}", kind, confidence, is_signed=True
     )
 
 
-def _observed(source: Source, where: Where) -> Seen | TreeObserved:
+def observed_for(source: Source, where: Where) -> Seen | TreeObserved:
     """What a selection is taken from: along a hierarchy, the smallest table that has its axes."""
     if isinstance(source, Release) and is_along(source):
         return observe_along(source, where)

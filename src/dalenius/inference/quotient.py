@@ -26,12 +26,14 @@ from dalenius.inference.contrast import (
     named_kind,
     noise_covariance,
     noise_of,
+    observed_for,
     selection,
 )
 from dalenius.inference.interval import checked
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed
-from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.observe import Seen, Source
+from dalenius.inference.tree_observed import TreeObserved
 
 _MOST_PAIRS = 4_000_000
 
@@ -45,7 +47,7 @@ def ratio(
     confidence: float = 0.95,
 ) -> Estimate:
     """Count of one selection over count of another; ends may be infinite where the denominator may be zero."""
-    seen = observe(source)
+    seen = observed_for(source, {**numerator, **denominator})
     above, below = selection(seen, numerator), selection(seen, denominator)
     name = f"ratio of {describe(numerator)} to {describe(denominator)}"
     return _ratio(seen, above, below, name, kind, confidence)
@@ -60,7 +62,7 @@ def proportion(
     confidence: float = 0.95,
 ) -> Estimate:
     """Share of a selection in a larger one (in the whole table if none is named)."""
-    seen = observe(source)
+    seen = observed_for(source, {**part, **(whole or {})})
     inner, outer = selection(seen, part), selection(seen, whole or {})
     if np.any(inner > outer):
         raise ParameterError(
@@ -85,7 +87,7 @@ def proportion(
 
 
 def _ratio(
-    seen: Seen, above: FloatArray, below: FloatArray, name: str, kind: str, confidence: float
+    seen: Seen | TreeObserved, above: FloatArray, below: FloatArray, name: str, kind: str, confidence: float
 ) -> Estimate:
     checked(confidence)
     check_kind(kind)

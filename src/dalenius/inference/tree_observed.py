@@ -16,7 +16,7 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.observation import adjusted_note
 from dalenius.linear import joint
-from dalenius.linear.tree_law import STRUCTURE, TreeLaw
+from dalenius.linear.tree_law import TreeLaw
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,11 +57,6 @@ class TreeObserved:
                 both = self.law.square(self.position, weights[i] + weights[j])
                 out[i, j] = out[j, i] = (both - out[i, i] - out[j, j]) / 2
         return out
-
-
-def is_along(source: object) -> bool:
-    """Whether a release was measured level by level."""
-    return isinstance(source, Release) and isinstance(source.law, Joint) and source.law.structure == STRUCTURE
 
 
 def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:

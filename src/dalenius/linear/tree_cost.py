@@ -133,6 +133,7 @@ def cheapest(
     table: TreeTable, gains: Gains, cost: float, ways: Sequence[Move], public: frozenset[Part] = frozenset()
 ) -> dict[Part, float]:
     """Precisions of least weighted sum of variances whose worst way costs at most `cost`: the best of all rounds."""
-    search = WorstWay(table, cost, ways, public, CLOSE if len(ways) == 1 else 1e-6)
+    is_small = len(ways) == 1 and sum(table.tree.sizes) <= 20_000
+    search = WorstWay(table, cost, ways, public, CLOSE if is_small else 1e-6)
     tried = [search.step(gains) for _ in range(1 if len(ways) == 1 else rounds(table, 40))]
     return min(tried, key=lambda precisions: search.loss(gains, precisions))

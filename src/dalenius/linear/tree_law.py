@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
+from dalenius.errors import TooLarge
 from dalenius.linear.margins import Margin, subsets, sum_out
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, centred, plain_components
@@ -23,6 +24,8 @@ MOST_ZEROS = 1500
 """Impossible cells that least squares takes into account; their covariance is a matrix."""
 _NOTHING = 1e-9
 _CHUNK = 5_000_000
+_MOST_UNIONS = 50_000_000
+_MOST_SUMS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ class TreeLaw:
     @cached_property
     def variances(self) -> list[FloatArray]:
         """Variance of every cell of every shown table, flat, in the order of the shown axes."""
-        shown = [self._displayed(s, self.solved.variance(s)) for s in self.table.shown]
+        shown = [self.displayed(s, self.solved.variance(s)) for s in self.table.shown]
         for k, variance in enumerate(shown) if self.zeros else ():
             for cells, against in self._chunks(k):
                 variance[cells] -= ((against @ self._inverse) * against).sum(axis=1)
@@ -105,7 +108,7 @@ class TreeLaw:
     ) -> list[FloatArray]:
         """TreeView tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
-        shown = [self._displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
+        shown = [self.displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
         if not self.zeros:
             return shown
         moved = self._inverse @ np.concatenate([shown[k][cells] for k, cells in self.zeros])
@@ -154,13 +157,55 @@ class TreeLaw:
     def square(self, position: int, weights: FloatArray) -> float:
         """Variance of a weighted sum of the shown cells of a table: any union of nodes, any difference of unions."""
         shown = self.table.shown[position]
-        shape, order = self._shape(shown), self._order(shown)
-        inner = weights.reshape([shape[k] for k in order]).transpose(np.argsort(order))
-        total = self.solved.square(shown, np.ascontiguousarray(inner).ravel())
+        total = self.solved.square(shown, self.inner(shown, weights).ravel())
         if self.zeros:
             against = sum(weights[cells] @ part for cells, part in self._chunks(position))
             total -= float(against @ self._inverse @ against)
         return max(total, 0.0)
+
+    def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
+        """Variance of sums of a shown table: the group of each label of every shown axis (-1 for one that is left out)."""
+        if self.zeros:
+            return self._grouped_squares(position, groups)
+        shown = self.table.shown[position]
+        view = self._regrouped(shown, groups)
+        nodes = np.asarray(view.leaves)
+        inside = np.flatnonzero(nodes >= 0)
+        if shown.leaves is None and len(np.unique(nodes[inside])) == len(inside):
+            # Single nodes: no union is needed.
+            every = self.solved.variance(TreeView(view.level, view.detail)).reshape(len(nodes), -1)
+            return self.displayed(view, every[inside[np.argsort(nodes[inside])]].ravel())
+        if len(nodes) * (int(nodes.max()) + 1) > _MOST_UNIONS:
+            raise TooLarge("These are too many unions of places for one table; ask for fewer.")
+        return self.displayed(view, self.solved.variance(view))
+
+    def _regrouped(self, shown: TreeView, groups: Sequence[Sequence[int]]) -> TreeView:
+        """The view whose unions of nodes and groups of categories are groups of what is shown."""
+        has_nodes = shown.level > 0 or shown.leaves is not None
+        places = [*range(self.axis), *([-1] if has_nodes else []), *range(self.axis, len(shown.detail))]
+        axes = [place for place in places if place == -1 or shown.detail[place] is not None]
+        own = dict(zip(axes, groups, strict=True))
+        detail = tuple(
+            None if labels is None else tuple(own[i][g] if g >= 0 else -1 for g in labels)
+            for i, labels in enumerate(shown.detail)
+        )
+        nodes = tuple(own.get(-1, (0,)))
+        if shown.leaves is not None:
+            nodes = tuple(nodes[g] if g >= 0 else -1 for g in shown.leaves)
+        return TreeView(shown.level, detail, nodes)
+
+    def _grouped_squares(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
+        """The same, sum by sum, where impossible cells condition all others."""
+        sizes = [max(g) + 1 for g in groups]
+        if prod(sizes) > _MOST_SUMS:
+            raise TooLarge("These are too many sums where impossible cells are shown; ask for fewer.")
+        squares = []
+        for cell in np.ndindex(*sizes):
+            weights: FloatArray = np.ones(1)
+            for at, own in zip(cell, groups, strict=True):
+                weights = np.outer(weights, np.asarray(own) == at).ravel()
+            squares.append(self.square(position, weights))
+        return np.array(squares)
 
     def _covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
         one, two = self.table.shown[first], self.table.shown[second]
@@ -173,8 +218,15 @@ class TreeLaw:
     def _shape(self, shown: TreeView) -> tuple[int, ...]:
         return (self.table.nodes(shown), *self.table.view(shown))
 
-    def _displayed(self, shown: TreeView, flat: FloatArray) -> FloatArray:
+    def displayed(self, shown: TreeView, flat: FloatArray) -> FloatArray:
+        """Cells with the nodes first, in the order of the shown axes."""
         return np.asarray(flat.reshape(self._shape(shown)).transpose(self._order(shown)).ravel())
+
+    def inner(self, shown: TreeView, flat: FloatArray) -> FloatArray:
+        """Cells in the order of the shown axes as (nodes, detail cells)."""
+        shape, order = self._shape(shown), self._order(shown)
+        moved = flat.reshape([shape[k] for k in order]).transpose(np.argsort(order))
+        return np.ascontiguousarray(moved).reshape(shape[0], -1)
 
     def _inner(self, shown: TreeView, cells: Sequence[int]) -> IntArray:
         order, shape = self._order(shown), self._shape(shown)

@@ -192,8 +192,12 @@ class TreeLeastSquares:
         for axis, (groups, n) in enumerate(zip(shown.detail, table.shape, strict=True), start=1):
             if groups is not None and groups != tuple(range(n)):
                 spread = np.moveaxis(np.tensordot(indicator(groups, n).T, spread, (1, axis)), 0, axis)
+        # An axis along which the weights do not differ takes no part but by its mean: a union of places often names no detail.
+        even = {i for i in range(len(table.shape)) if (spread == spread.take([0], axis=i + 1)).all()}
+        for i in even:
+            spread = spread.take([0], axis=i + 1)
         for a in subsets(shown.margin):
-            if a in self.passes:
+            if a in self.passes and not even & set(a):
                 part = spread
                 for i in range(len(table.shape)):
                     mean = part.mean(axis=i + 1, keepdims=True)

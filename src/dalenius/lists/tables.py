@@ -19,6 +19,8 @@ from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import subsets
+from dalenius.linear.tree_law import TreeLaw
+from dalenius.linear.tree_whole import is_along
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered, placed
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
@@ -256,6 +258,10 @@ def _variance(release: Release, found: _Found) -> FloatArray:
         return _summed(table.variance.reshape(table.shape), selections)
     if isinstance(law, Joint) and law.structure == "margins":
         return _component_variance(law, table, selections)
+    if isinstance(law, Joint) and is_along(release):
+        position = [shown.name for shown in release.tables].index(table.name)
+        variance = TreeLaw.of(law).grouped_variance(position, [s.groups for s in selections])
+        return variance.reshape([s.size for s in selections])
     if isinstance(law, Joint) and law.structure == "nested" and table.space.size <= _MOST_DENSE:
         return _dense_variance(release, table, selections)
     raise Unsupported("The stored list has no law from which variances of sums follow.")

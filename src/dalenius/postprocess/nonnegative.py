@@ -2,7 +2,8 @@
 
 The finest shown table is replaced by the nearest one (in squared error weighted by precision) whose cells are not
 negative and whose total is the measured total (or zero); margins are its sums. Where only margins are shown, the
-nearest non-negative full cross is found first.
+nearest non-negative full cross is found first. Along a hierarchy every level is divided among its children in turn, from the top
+down, so that all levels add up.
 
 The result is biased upwards in small cells, and says so. The truth is one of the tables searched, so the weighted squared
 error never grows. **Intervals stay valid** because they are computed from the measured blocks, which stay in the
@@ -22,6 +23,7 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.linear.adjusting import axis_names, finest, from_finest, has_levels, restored, shaped
 from dalenius.linear.margins import Margin, spread, sum_out
+from dalenius.linear.tree_whole import TopDown, is_along, nearest
 
 __all__ = ["Nonnegative"]
 
@@ -42,8 +44,12 @@ class Nonnegative:
 
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
-        if has_levels(release):
+        if has_levels(release) and not is_along(release):
             raise Unsupported("Several levels of one variable are shown; adjust a release of one level.")
+        method = "weighted least squares"
+        if is_along(release):
+            method = "least squares from the top of the hierarchy down"
+            return self._noted(release, TopDown(release).values(nearest), method)
         try:
             table = finest(release)
         except Unsupported:
@@ -52,12 +58,15 @@ class Nonnegative:
             variance = np.where(table.variance > 0, table.variance, 0.0)
             cells = project(table.values, variance, max(float(table.values.sum()), 0.0))
             values = from_finest(release, table, cells.reshape(table.shape))
+        return self._noted(release, values, method)
+
+    def _noted(self, release: Release, values: Sequence[FloatArray], method: str) -> Release:
         tables = tuple(
             replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True)
         )
         note = {
             "name": self.name,
-            "method": "weighted least squares",
+            "method": method,
             "intervals": "from the measured blocks, cut at 0",
         }
         return release.with_(tables=tables, adjustments=(*release.adjustments, note))

@@ -4,14 +4,20 @@ Every cell of the finest shown table goes to one of its two neighbouring integer
 two-way table every row and column total goes to a neighbouring integer as well (a transportation problem, whose vertices are
 integers). Margins are sums of the rounded cells. Intervals stay valid because they are computed from the measured blocks; a
 cell moves by less than one.
+
+Along a hierarchy every cell of a level is divided among its children by largest remainder, from the top down: all levels are whole and
+add up, and a cell may move by a little more than one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.linear.adjusting import finest, from_finest, has_levels
+from dalenius.linear.tree_whole import TopDown, is_along, whole
 from dalenius.linear.whole import controlled, largest_remainder
 
 __all__ = ["Rounding"]
@@ -32,16 +38,24 @@ class Rounding:
 
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
+        if is_along(release):
+            values, method = (
+                TopDown(release).values(whole),
+                "largest remainder from the top of the hierarchy down",
+            )
+            return self._noted(release, values, method)
         if has_levels(release):
             raise Unsupported("Several levels of one variable are shown; round a release of one level.")
         table = finest(release)
         cells = table.values.reshape(table.shape)
         if cells.ndim == 2 and cells.size <= _MOST_CONTROLLED:
-            whole, method = controlled(cells), "controlled rounding of cells, rows, columns and total"
+            integers, method = controlled(cells), "controlled rounding of cells, rows, columns and total"
         else:
-            whole = largest_remainder(cells.ravel()).reshape(table.shape)
+            integers = largest_remainder(cells.ravel()).reshape(table.shape)
             method = "largest remainder of cells and total"
-        values = from_finest(release, table, whole)
+        return self._noted(release, from_finest(release, table, integers), method)
+
+    def _noted(self, release: Release, values: Sequence[FloatArray], method: str) -> Release:
         tables = tuple(
             replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True)
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,11 @@ import pytest
 from dalenius.core.domain import Categories, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Value
+from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
-from dalenius.linear.tree_law import TreeLaw
+from dalenius.linear.tree_law import TreeLaw, residual_parts
 from dalenius.testing import spines
 from dalenius.testing.asking import plan_of
 
@@ -231,3 +234,45 @@ def test_a_list_that_plans_as_it_always_did_says_what_would_be_better() -> None:
     assert plan.strategy == "interior"
     assert 'objective = "cells"' in plan.preview["note"]
     assert "weights" in plan.preview["note"]
+
+
+def measured(
+    plan: TablePlan, declared: Domain, rows: list[tuple[str, ...]]
+) -> dict[tuple[int, tuple[int, ...]], Any]:
+    """What is measured of some records, without noise: every part, centred, on its integer grid."""
+    (step,) = plan.measurements
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(declared.variables)}
+    source = MemorySource(declared, columns, b"tiny")
+    exact = tuple(source.table(need) for need in step.needs)  # type: ignore[arg-type]
+    silence = [np.zeros_like(noise) for noise in step.draw(RecordedRandomness("shape"))]
+    outcome = step.run(exact, silence, RecordedRandomness("none"))
+    assert isinstance(outcome, Value)
+    parts = residual_parts(outcome.values, step.law.parameters)  # type: ignore[union-attr]
+    sizes = {part: int(np.prod(array.shape[1:], dtype=np.int64)) for part, array in parts.items()}
+    return {part: array * sizes[part] for part, array in parts.items()}
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("objective", ["cells", "tables"])
+def test_no_pair_of_tiny_neighbours_costs_more_than_the_plan_reserves(
+    relation: Relation, objective: str
+) -> None:
+    """All records of a small domain, beside an empty file and beside one record, by a request document."""
+    declared = spines.domain(5, relation)
+    plan = spines.planned(declared, objective)
+    assert plan.strategy == "tree"
+    (step,) = plan.measurements
+    labels = [v.categories.labels for v in declared.variables.values()]
+    everyone = list(product(*labels))
+    contents = [measured(plan, declared, [everyone[7], row]) for row in everyone]
+    pairs = combinations(contents, 2)
+    if relation is Relation.ADD_REMOVE:
+        nobody = measured(plan, declared, [everyone[7]])
+        pairs = ((content, nobody) for content in contents)
+    costs = [
+        sum(float(((a[p] - b[p]) ** 2).sum() / float(v)) for p, v in step.grid.items())  # type: ignore[attr-defined]
+        for a, b in pairs
+    ]
+    reserved = 2 * float(plan.reservation.rho or 0)
+    assert max(costs) <= reserved * (1 + 1e-9)
+    assert max(costs) >= reserved * 0.999
