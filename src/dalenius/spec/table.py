@@ -30,6 +30,7 @@ def table(
     delta: Amount | None = None,
     rho: Amount | None = None,
     definition: str | None = None,
+    group: int | None = None,
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
@@ -43,7 +44,8 @@ def table(
 
     An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level": "state"}`.
     The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon and delta are
-    approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what is done to the shown copy.
+    approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what is done to the shown copy,
+    `group` how many units together the promise is made for (a quantile's own key of that name stands in `options`).
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -68,6 +70,7 @@ def table(
         "privacy": {
             "definition": definition or _definition(amounts),
             **amounts,
+            "group": group,
             "mechanism": mechanism,
             "noise": noise,
             "strategy": strategy,
