@@ -203,13 +203,13 @@ class Batch:
     def cost(self, delta: object = 0) -> Cost:
         """What the master account is charged for all events as one: never more than the sum of their own charges.
 
-        With a failure probability `delta` it is the least rho that the loss distribution of the whole batch has outside an event of
-        that probability; the failures that events state themselves are part of it.
+        Without a failure probability it is that sum. With one, `delta`, it is the least rho that the loss distribution of the
+        whole batch has outside an event of that probability; the failures that events state themselves are part of it.
         """
         whole, failure = self._sum(), rational(delta, "delta")
         if not 0 <= failure < 1:
             raise ParameterError(f"delta must be at least 0 and below 1; received {delta!r}.", name="delta")
-        if not self.events or whole.delta > failure:
+        if not failure or whole.delta > failure:
             return whole
         try:
             rho, used = rho_of(self._listed(), failure)

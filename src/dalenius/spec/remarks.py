@@ -65,6 +65,30 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Ein veröffentlichter Median ist ein ausgewählter Wert: sein Fehler hängt davon ab, wie dicht die Daten um ihn liegen, was"
         " nicht veröffentlicht wird. Er ist verlässlich, wo eine Zelle viele Datensätze hat.",
     },
+    "timed": {
+        "en": "How long the choice takes depends on the data: a server answers on a tick, and only that hides it; run by hand, nobody else"
+        " should see the clock.",
+        "de": "Wie lange die Auswahl dauert, hängt von den Daten ab: ein Server antwortet im Takt, und nur das verbirgt es; von Hand"
+        " ausgeführt, sollte niemand sonst auf die Uhr sehen.",
+    },
+    "refined": {
+        "en": "Only groups with a released count of at least {least} are shown in detail; the detail of a group need not"
+        " add up to its coarse count, which was measured on its own.",
+        "de": "Nur Gruppen mit einer veröffentlichten Anzahl von mindestens {least} werden im Einzelnen gezeigt; die Einzelheiten einer"
+        " Gruppe müssen sich nicht zu ihrer groben Anzahl aufsummieren, die für sich gemessen wurde.",
+    },
+    "biased_table": {
+        "en": "The mean of a shown count differs from the exact count for some counts of this perturbation table; intervals and tests"
+        " use the table itself.",
+        "de": "Der Mittelwert einer gezeigten Anzahl weicht für manche Anzahlen dieser Überlagerungstabelle von der genauen ab; Intervalle"
+        " und Tests verwenden die Tabelle selbst.",
+    },
+    "clamped_table": {
+        "en": "Counts above the table's largest are shown as if they were the largest, so that no error is published and no analysis"
+        " of these numbers is valid.",
+        "de": "Anzahlen über der größten der Tabelle werden gezeigt, als wären sie die größte; deshalb wird kein Fehler veröffentlicht, und"
+        " keine Auswertung dieser Zahlen ist gültig.",
+    },
     "no_negatives": {
         "en": "Negative counts are shown as 0.",
         "de": "Negative Anzahlen werden als 0 gezeigt.",
