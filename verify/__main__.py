@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     names = wanted or [m.name for m in pkgutil.iter_modules(verify.__path__) if not m.name.startswith("_")]
     failed = []
     for name in names:
-        started = time.perf_counter()
+        started, code = time.perf_counter(), evidence.origin()
         result = importlib.import_module(f"verify.{name}").run(quick=quick)
         print(
             json.dumps(
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
             flush=True,
         )
         if "--save" in arguments:
-            evidence.keep(name, result, quick=quick, seconds=time.perf_counter() - started)
+            evidence.keep(name, result, code, quick=quick, seconds=time.perf_counter() - started)
         if not result.get("ok"):
             failed.append(name)
     print(f"{len(names) - len(failed)} passed, {len(failed)} failed")

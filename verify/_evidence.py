@@ -25,14 +25,21 @@ time, can differ. A server therefore answers on a tick.
 """
 
 
-def keep(name: str, result: dict[str, Any], *, quick: bool, seconds: float) -> None:
+def origin() -> dict[str, Any]:
+    """The code as it stands: to be asked before a check begins, because it may be another when the check ends."""
+    return {
+        "commit": _git("rev-parse", "--short=12", "HEAD"),
+        "has_uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+    }
+
+
+def keep(name: str, result: dict[str, Any], code: dict[str, Any], *, quick: bool, seconds: float) -> None:
     """Write one result with where it comes from."""
     RESULTS.mkdir(exist_ok=True)
     document = {
         "check": name,
         "command": f"python -m verify {name}" + (" --quick" if quick else ""),
-        "commit": _git("rev-parse", "--short=12", "HEAD"),
-        "has_uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        **code,
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(seconds, 1),
         "result": result,

@@ -116,3 +116,10 @@ def test_conversions_are_monotone(a, b):
     low, high = sorted((a, b))
     assert c.pure_to_rho(low) <= c.pure_to_rho(high)
     assert c.rho_to_delta(low, F(1)) <= c.rho_to_delta(high, F(1)) * (1 + F(1, 10**6))
+
+
+def test_a_delta_far_below_the_grid_is_one_step_of_it_at_any_epsilon() -> None:
+    """Rounded up to 1e-40, without the millions of digits that an exact exponential would take."""
+    for rho, epsilon in ((Fraction(1, 10), 30), (Fraction(1, 10**6), 1), (Fraction(1, 10**9), 10**6)):
+        assert c.rho_to_delta(rho, Fraction(epsilon)) == Fraction(1, 10**40)
+    assert float(c.rho_to_delta(Fraction(1, 2), Fraction(3))) == pytest.approx(0.005143184, rel=1e-6)

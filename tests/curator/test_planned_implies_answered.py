@@ -1,7 +1,8 @@
 """Planned implies answered: at the ends of every parameter a request is refused by `plan`, or `run` answers it.
 
 Requests are generated from a grammar of extremes: amounts, bounds, steps, one-label and empty axes, lists of margins, quantiles
-at the ends, large tables, every mechanism, strategy, measure, definition and relation. Each is either refused with an error that
+at the ends, large tables, every mechanism, strategy, measure, definition and relation, and the examples of every method
+at extreme amounts and bounds. Each is either refused with an error that
 is the caller's or the policy's, or planned, measured on tiny data, written as JSON and read back.
 """
 
@@ -49,7 +50,7 @@ BOUNDS: list[Document] = [
     {"bounds": [0, 10**12], "step": 10**6},
 ]
 EPSILON = ["1e-12", "1e-6", "0.001", "0.5", "1", "20", "61", "1000"]
-DELTA = ["1e-6", "0.01"]
+DELTA = ["1e-18", "1e-12", "1e-9", "1e-6", "0.01", "0.5", "0.999999", "1"]
 RHO = ["1e-12", "1e-4", "0.01", "1", "450", "1000"]
 Q = ["0", "1e-9", "0.0001", "1/3", "1/2", "0.9999", "0.999999999", "1"]
 STRATEGIES = [None, "interior", "split", "equal", "cube_root", "square_root", "residual", "fourier"]
@@ -86,16 +87,15 @@ AXES += [[{"variable": "n", "cuts": [0, 1]}], [{"variable": "a", "categories": [
 
 
 def privacy(pick: random.Random) -> Document:
-    # The loss distributions of probabilistic privacy take seconds each; they have tests of their own.
-    names = [name for name in registry.names("definitions") if name != "probabilistic"]
-    name = pick.choice(["pure", "zero_concentrated", *names])
+    name = pick.choice(["pure", "zero_concentrated", *registry.names("definitions")])
     chosen: Document = {"definition": name}
     if name == "zero_concentrated":
-        return chosen | {"rho": pick.choice(RHO)}
+        chosen["rho"] = pick.choice(RHO)
+        return chosen | ({"delta": pick.choice(DELTA)} if pick.random() < 0.1 else {})
     if name in ("individual", "bootstrap") and pick.random() < 0.3:
         return chosen | {"rho": pick.choice(RHO)}
-    chosen["epsilon"] = pick.choice(EPSILON if name != "approximate" else EPSILON[3:])
-    if name == "approximate" or pick.random() < 0.05:
+    chosen["epsilon"] = pick.choice(EPSILON)
+    if name in ("approximate", "probabilistic") or pick.random() < 0.05:
         chosen["delta"] = pick.choice(DELTA)
     return chosen
 
@@ -111,6 +111,8 @@ def counts(pick: random.Random) -> tuple[Document, Document]:
         table |= {"weight": "w", "margins": "none"}
     if pick.random() < 0.3:
         table["objective"] = "maximum"
+    if table["margins"] != "none" and pick.random() < 0.9:
+        table["universe"] = "complete"
     strategy = pick.choice(STRATEGIES) if table["margins"] != "none" or pick.random() < 0.2 else None
     return table, {"strategy": strategy, "mechanism": named(pick)}
 
@@ -191,7 +193,7 @@ def generated(kind: str, number: int) -> tuple[Document, Document]:
         amounts = privacy(pick)
     request = {"table": table, "privacy": amounts | {k: v for k, v in chosen.items() if v is not None}}
     # Loss distributions over very many steps take long to compute; they are kept to few steps here.
-    is_slow = amounts["definition"] == "approximate"
+    is_slow = amounts["definition"] in ("approximate", "probabilistic")
     return dataset(pick.choice(UNITS), pick.choice(BOUNDS[:3] if is_slow else BOUNDS)), request
 
 
@@ -234,8 +236,18 @@ def check(document: Document, request: Document) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_extremes_are_refused_or_answered(kind: str) -> None:
-    outcomes = [check(*generated(kind, number)) for number in range(50)]
+    outcomes = [check(*generated(kind, number)) for number in range(60)]
     assert 5 <= sum(outcomes) < len(outcomes)
+
+
+def test_noise_that_no_sampler_serves_is_refused_by_the_plan() -> None:
+    """Nearly uniform noise over a very long range: another mechanism answers, and the named one is refused."""
+    document = dataset({"relation": "add-remove"}, BOUNDS[0])
+    table = {"rows": [{"variable": "n", "cuts": [0, 1]}], "measure": "total", "of": "n"}
+    amounts = {"definition": "approximate", "epsilon": "1e-12", "delta": "1e-9"}
+    assert check(document, {"table": table, "privacy": amounts})
+    named = {"table": table, "privacy": amounts | {"mechanism": "truncated_laplace"}}
+    assert planned(document, named) is None
 
 
 @pytest.mark.parametrize("unit", UNITS[:4], ids=lambda unit: " ".join(map(str, unit.values())))
@@ -284,3 +296,29 @@ def test_wide_bounds_are_served_or_refused_by_every_mechanism(
     document = dataset({"relation": "replace"}, {"bounds": bounds, "step": 1})
     for measure in ("total", "mean"):
         check(document, {"table": {"measure": measure, "of": "n"}, "privacy": amount | {"mechanism": name}})
+
+
+@pytest.mark.parametrize("name", registry.names("methods"))
+def test_examples_of_every_method_are_refused_or_answered_at_extreme_amounts(name: str) -> None:
+    """The keys that a method states by its own examples, under every definition it may be asked with."""
+    outcomes = []
+    for number, example in enumerate(registry.get("methods", name).examples):
+        for trial in range(6):
+            pick = random.Random(f"{name} {number} {trial}")
+            document = dataset(pick.choice(UNITS[:3]), pick.choice(BOUNDS[:4]))
+            table = dict(example["table"])
+            table |= {key: "n" for key in ("of",) if key in table}
+            table |= {key: [pick.choice(["a", "b", "one"])] for key in ("rows", "columns") if table.get(key)}
+            if table.get("columns") == table.get("rows"):
+                table.pop("columns", None)
+            kept = {
+                k: v
+                for k, v in example["privacy"].items()
+                if k in ("definition", "mechanism", "strategy", "options")
+            }
+            amounts = privacy(pick)
+            while trial % 2 and amounts["definition"] != kept["definition"]:
+                amounts = privacy(pick)
+            request = {"table": table, "privacy": kept | amounts}
+            outcomes.append(check(document, request))
+    assert outcomes

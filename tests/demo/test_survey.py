@@ -133,7 +133,7 @@ def test_documents_say_that_it_is_synthetic_and_share_one_population(folder: Pat
 
 def test_every_value_is_declared_and_only_the_tail_of_income_is_outside(folder: Path) -> None:
     for wave in survey.WAVES:
-        with Curator.open(folder / survey.dataset_name(wave), ledger=folder / "judged.sqlite") as curator:
+        with Curator.open(folder / survey.dataset_name(wave), ledger=folder / "ledger.sqlite") as curator:
             found = curator.register(by="custodian").reveal()
         for name, notes in found["variables"].items():
             assert notes["unseen"] == notes["unreadable"] == 0
@@ -166,3 +166,12 @@ def test_the_verb_releases_every_example_of_both_waves(
     assert json.loads(again.output)["releases"] == releases
     text = CliRunner().invoke(app, arguments, catch_exceptions=False).output
     assert "nobody in it exists" in " ".join(text.split())
+
+
+def test_the_documents_name_their_ledger_and_policy(tmp_path: Path) -> None:
+    """So that `plan` and `release` need no further words, and no second ledger is made by mistake."""
+    documents = [load_dataset(path) for path in survey.materialise(tmp_path, 50)]
+    assert {d.ledger_location for d in documents} == {str(tmp_path / "ledger.sqlite")}
+    assert {d.policy_location for d in documents} == {tmp_path / survey.POLICY}
+    inner = survey.materialise(tmp_path / "inner", 50, ledger="../ledger.sqlite")
+    assert Path(load_dataset(inner[0]).ledger_location).resolve() == tmp_path / "ledger.sqlite"

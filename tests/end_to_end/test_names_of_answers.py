@@ -262,3 +262,23 @@ def test_data_frames_and_notebooks_use_the_same_names(releases: dict[str, Releas
     assert releases["second"].to_frame()["output"].tolist() == ["second maximum"]
     assert "Second largest Output" in repr(releases["second"]) and "by" not in repr(releases["second"])
     assert "east" in releases["cell"]._repr_html_() and "selected" in releases["cell"]._repr_html_()
+
+
+def test_the_request_that_a_page_hands_out_asks_for_the_same_table(
+    folder: Path, releases: dict[str, Release], site: Any
+) -> None:
+    """Under "Copy as" stands the request in TOML; asked again it is found, and nothing is charged."""
+    from html import unescape
+
+    from dalenius.spec.canonical import canonical
+    from dalenius.spec.load import load_dataset, load_request
+
+    domain = load_dataset(folder / "farms.toml").domain()
+    for name, release in releases.items():
+        text = TestClient(site).get(f"/r/{release.provenance.ledger_entry}/cite").text
+        block = re.search(r'id="copy-document"[^>]*>(.*?)</(?:pre|code|textarea)>', text, re.DOTALL)
+        assert block is not None
+        written = unescape(re.sub(r"<[^>]+>", "", block[1]))
+        (folder / "copied.toml").write_text(written)
+        asked = load_request(folder / "copied.toml")
+        assert canonical(asked, domain).digest == release.provenance.digest, (name, written)

@@ -319,3 +319,61 @@ def test_one_table_has_one_precision(folder: Path, releases: dict[str, Release])
 def test_the_list_of_margins_says_what_error_to_expect_of_each(folder: Path) -> None:
     said = run("plan", folder / "margins.toml")
     assert "Expect a cell of Sex × Education to be off by at most ±" in said and "Expect the total" in said
+
+
+# -- the reader's language, and controls that mean something ----------------------------------------------------------
+
+
+def test_german_pages_say_whose_records_are_covered_and_every_remark_in_german(
+    releases: dict[str, Release], site: Any
+) -> None:
+    for name in survey.REQUESTS:
+        release = releases[name]
+        english, german = (page(site, f"/r/{release.provenance.ledger_entry}", code) for code in ("en", "de"))
+        assert release.about.universe in " ".join(english.replace("&#39;", "'").split())
+        assert release.about.universe not in german and "mfasst" in texts(german)
+        assert all(warning not in german for warning in release.provenance.warnings), name
+    said = texts(page(site, f"/r/{releases['margins'].provenance.ledger_entry}", "de"))
+    assert "Jede Tabelle umfasst nur die Datensätze mit einem deklarierten Wert von" in said
+    median = texts(page(site, f"/r/{releases['earnings'].provenance.ledger_entry}", "de"))
+    assert "Ein veröffentlichter Median ist ein ausgewählter Wert" in median
+
+
+def test_the_toolbar_of_a_median_offers_no_margin_no_share_and_no_total(
+    releases: dict[str, Release], site: Any
+) -> None:
+    median = page(site, f"/r/{releases['earnings'].provenance.ledger_entry}")
+    counts = page(site, f"/r/{releases['jobs'].provenance.ledger_entry}")
+    for control in ("as", "confidence", "show", "totals"):
+        assert f'name="{control}"' in counts and f'name="{control}"' not in median
+    assert 'name="chart"' in median
+
+
+def test_means_are_shown_with_intervals_that_are_possible_on_every_route(
+    folder: Path, releases: dict[str, Release], site: Any
+) -> None:
+    """Small cells: the margin of error of many means reaches beyond 0 or 80 hours."""
+    release = released(
+        folder,
+        {
+            "table": {"rows": ["education"], "columns": ["status"], "measure": "mean", "of": "hours"},
+            "privacy": {"definition": "zero_concentrated", "rho": "0.002"},
+        },
+    )
+    save(release, folder / "releases" / "small")
+    half = 1.96 * release.table.std_error
+    known = np.isfinite(release.table.values)
+    assert (release.table.values[known] + half[known] > 80).any()
+    entry = release.provenance.ledger_entry
+    shown = page(site, f"/r/{entry}")
+    first = re.search(r'<table class="crosstab" id="result">.*?</table>', shown, re.DOTALL)
+    html = re.search(r"<tbody>.*?</tbody>", to_html(release), re.DOTALL)
+    terminal = (
+        CliRunner(env={"COLUMNS": "300"}).invoke(command, ["show", str(folder / "releases" / "small")]).output
+    )
+    assert first is not None and html is not None
+    for text in (texts(first[0]), texts(html[0]), terminal.partition("Number of records")[0]):
+        margins = [float(m.replace(",", "")) for m in re.findall(r"±\s*([\d,.]+)", text)]
+        ends = [tuple(map(float, m)) for m in re.findall(r"([\d.]+) (?:to|–) ([\d.]+)", text)]
+        assert all(0 <= low <= high <= 80 for low, high in ends) and len(ends) > 2, text
+        assert all(margin <= 80 for margin in margins)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from dalenius.errors import ParameterError, RequestError, Unsupported
+from dalenius.errors import ParameterError, RequestError, TooLarge, Unsupported
 from dalenius.inference import binomial_test, from_values, goodness_of_fit, homogeneity, independence, trend
 from dalenius.inference.binomial import binomial_test_of_cell, likelihood_ratio, released_law
 from dalenius.inference.noise import Noise
@@ -88,6 +88,21 @@ def test_exact_critical_point_of_section_six(laplace) -> None:
     order = np.argsort(ratio, kind="stable")
     reached = np.cumsum(pmf[order]) >= 0.95
     assert ratio[order][np.argmax(reached)] == pytest.approx(4.15, abs=0.005)
+
+
+def test_a_group_of_a_million_is_tested_in_little_memory(laplace) -> None:
+    """At this size the law of the ratio is chi-square of one degree, with the variance of the noise beside the binomial one."""
+    from scipy.stats import norm
+
+    size, value = 1_000_000, 301_000
+    law = laplace("1")
+    found = binomial_test(value, size, law, probability=0.3)
+    z = (value - 0.3 * size) / np.sqrt(size * 0.21 + law.variance)
+    assert found.p_value == pytest.approx(2 * norm.sf(abs(z)), rel=0.02)
+    far = binomial_test(400_000, size, law, probability=0.3, alternative="greater")
+    assert far.p_value < 1e-11
+    with pytest.raises(TooLarge, match="at most 10,000,000"):
+        binomial_test(5, 10_000_001, law)
 
 
 def test_binomial_without_noise_is_the_exact_test() -> None:

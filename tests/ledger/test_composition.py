@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalenius.core import conversions
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
@@ -162,3 +163,19 @@ def test_failures_above_delta_have_no_epsilon():
     with pytest.raises(ParameterError):
         epsilon_at(optimum([(TENTH, Fraction(1, 100), 1)]), MILLIONTH)
     assert epsilon_at(optimum([]), MILLIONTH) == 0
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**4), Fraction(1, 37), Fraction(3)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10**12), MILLIONTH, Fraction(1, 100)])
+def test_floats_that_lead_the_search_change_nothing(rho: Fraction, delta: Fraction) -> None:
+    """The epsilon is the one that enclosures find alone, and delta is met there."""
+    epsilon = rho_to_epsilon(rho, delta)
+    assert epsilon == conversions._smallest_epsilon(rho, delta, conversions._fits)
+    assert rho_to_delta(rho, epsilon) <= delta
+
+
+def test_an_enclosure_that_does_not_confirm_the_floats_decides_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rho = Fraction(7, 19)
+    wanted = conversions._smallest_epsilon(rho, MILLIONTH, conversions._fits)
+    monkeypatch.setattr(conversions, "_fits_or_clearly", lambda rho, delta, epsilon: epsilon > 1)
+    assert rho_to_epsilon.__wrapped__(rho, MILLIONTH) == wanted

@@ -12,6 +12,7 @@ from tests.redteam.conftest import VARIABLES, Open, ask
 
 from dalenius import Curator
 from dalenius.core.neighbours import Relation
+from dalenius.core.query import ValuesQuery
 from dalenius.core.rationals import rational
 from dalenius.errors import AfterCharge, DaleniusError, DataChanged, NotAllowed
 from dalenius.ledger import Ledger
@@ -88,8 +89,8 @@ def test_another_table_of_the_same_file_is_not_the_registered_data(
         other.release(ask())
 
 
-def test_a_frame_that_changed_in_place_is_refused(open_curator: Open) -> None:
-    """Arrow shares the memory of a frame, and only its identity is compared: changed rows are released."""
+def test_rows_of_a_frame_that_change_in_place_are_never_counted(open_curator: Open) -> None:
+    """Arrow shares the memory of a frame: rows that change after they were digested would be released."""
     pandas = pytest.importorskip("pandas")
     numbers = np.ones(100, dtype=np.int64)
     frame = pandas.DataFrame({"n": numbers}, copy=False)
@@ -98,8 +99,10 @@ def test_a_frame_that_changed_in_place_is_refused(open_curator: Open) -> None:
     total = {"measure": "total", "of": "n", "rows": []}
     curator.release(ask("1", table=total))
     numbers[:] = 9
+    curator.release(ask("1.1", table=total))
+    assert set(curator.source.values(ValuesQuery(value="n")).open_below_the_gate().tolist()) == {1}
     with pytest.raises(DataChanged):
-        curator.release(ask("1.1", table=total))
+        open_curator(data=frame, is_registered=False).release(ask("1.2", table=total))
 
 
 def test_a_file_that_changes_before_it_is_measured_is_not_released(

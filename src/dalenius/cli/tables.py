@@ -151,7 +151,13 @@ def _cell(cell: "Cell", digits: int) -> str:
     if cell.value is None:
         return "–"
     text = number(_rounded(cell.value, digits), digits)
-    text += f" ± {number(_above(cell.half, digits), digits)}" if cell.half else ""
+    if not cell.half:
+        return text
+    if cell.is_cut and cell.lower is not None and cell.upper is not None:
+        ends = number(_below(cell.lower, digits), digits), number(_above(cell.upper, digits), digits)
+        text = f"{text} ({ends[0]} – {ends[1]})"
+    else:
+        text = f"{text} ± {number(_above(cell.half, digits), digits)}"
     wider = cell.half_with_sampling
     return text + (f" ({number(_above(wider, digits), digits)} with sampling)" if wider else "")
 

@@ -47,6 +47,14 @@ class Source(Protocol):
         """Report on the content against the declaration, for the custodian's eyes at registration."""
 
 
+@runtime_checkable
+class StampedSource(Protocol):
+    """A source that tells cheaply whether its content may have changed since it was last digested."""
+
+    def stamp(self) -> tuple[object, ...] | None:
+        """Equal as long as the content cannot have changed; None where only digesting it again would tell."""
+
+
 class DraftSource(Source, Protocol):
     """A source that a first declaration can be drafted from; its raw values are for the custodian alone."""
 

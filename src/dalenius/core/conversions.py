@@ -4,9 +4,10 @@ References: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020), Proposition 
 Gaussian privacy; Harrison & Manurangsi (2026) for Laplace noise.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, expm1, log
+from math import exp, expm1, log, log1p
 
 from dalenius.core.budget import Cost
 from dalenius.core.neighbours import Relation
@@ -78,6 +79,9 @@ def rho_to_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     order = max(order, 1 + Fraction(1, 10**6))
     exponent = (order - 1) * (order * rho - epsilon) + order * log_upper(1 - 1 / order)
     exponent = round_up(exponent, 10**12)
+    if exponent < -120:
+        # The order exceeds 1 by a millionth at least, so that the bound is below the grid that it is rounded up to.
+        return Fraction(1, 10**40)
     bits = 96 + max(0, int(-exponent * 3 // 2))
     return min(Fraction(1), round_up(exp_upper(exponent, bits) / (order - 1), 10**40))
 
@@ -85,13 +89,36 @@ def rho_to_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 @lru_cache(maxsize=4096)
 def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Smallest epsilon (rounded up) at which a rho-zCDP step is (epsilon, delta)-DP by `rho_to_delta`."""
+    epsilon = _smallest_epsilon(rho, delta, _fits_or_clearly)
+    # Floats led the way; where the enclosure does not confirm the end, it decides every step.
+    return epsilon if _fits(rho, delta, epsilon) else _smallest_epsilon(rho, delta, _fits)
+
+
+def _smallest_epsilon(
+    rho: Fraction, delta: Fraction, fits: Callable[[Fraction, Fraction, Fraction], bool]
+) -> Fraction:
     low, high = Fraction(0), rho + 2 * Fraction((float(rho) * log(1 / float(delta))) ** 0.5) + 1
-    while rho_to_delta(rho, high) > delta:
+    while not fits(rho, delta, high):
         high *= 2
     while high - low > Fraction(1, 10**9):
         middle = round_up((low + high) / 2, 10**12)
-        low, high = (low, middle) if rho_to_delta(rho, middle) <= delta else (middle, high)
+        low, high = (low, middle) if fits(rho, delta, middle) else (middle, high)
     return high
+
+
+def _fits(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:
+    return rho_to_delta(rho, epsilon) <= delta
+
+
+def _fits_or_clearly(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:
+    """The same, by floats where delta is missed or met by far more than their error."""
+    if rho == 0:
+        return True
+    order = _order_float(float(rho), float(epsilon))
+    exponent = (order - 1) * (order * float(rho) - float(epsilon)) + order * log1p(-1 / order)
+    gap = exponent - log(order - 1) - log(delta)
+    is_clear = abs(gap) > _FLOAT_SLACK * 1e2 * (1 + float(rho))
+    return gap < 0 if is_clear else _fits(rho, delta, epsilon)
 
 
 def epsilon_to_odds(epsilon: float) -> float:

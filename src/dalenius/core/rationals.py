@@ -41,13 +41,18 @@ def _exponent(text: str) -> int:
     return int(exponent) if exponent and mantissa else 0
 
 
+@lru_cache(maxsize=4096)
+def _exp_enclosure(p: int, q: int, bits: int) -> Enclosure:
+    return exp_enclosure_of(p, q, bits)
+
+
 def exp_enclosure(x: Fraction, bits: int) -> Enclosure:
     """Enclose 2**bits * exp(x) for a rational x of either sign."""
     return _exp_enclosure(x.numerator, x.denominator, bits)
 
 
-@lru_cache(maxsize=4096)
-def _exp_enclosure(p: int, q: int, bits: int) -> Enclosure:
+def exp_enclosure_of(p: int, q: int, bits: int) -> Enclosure:
+    """Enclose 2**bits * exp(p / q), q > 0; the same for every way to write the fraction."""
     if p == 0:
         return (1 << bits, 1 << bits)
     if p > 0:

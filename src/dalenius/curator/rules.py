@@ -31,6 +31,7 @@ from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least
 from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.method import counts_records
 from dalenius.spec.policy import PolicyDocument, TableRules
+from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import COMPLETE, universe_of
@@ -210,7 +211,7 @@ def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:
             check_variance(
                 rules, float(largest_error(np.array([variance]), least)[0]) if isfinite(variance) else inf
             )
-    said = "Negative counts are shown as 0." if least == 1 else f"Counts below {least} are shown as 0."
+    said = remark("no_negatives") if least == 1 else remark("small_counts", least=least)
     return replace(plan, law=law, warnings=(*plan.warnings, said))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cached_property
 
-from dalenius.core.contracts import Source
+from dalenius.core.contracts import Source, StampedSource
 from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
 from dalenius.core.sealed import Confidential
 from dalenius.engines._choice import open_source
@@ -36,7 +36,7 @@ class Holding:
         self.domain: Domain = self._as_registered(document.domain())
         self._data = data
         self._source: Source | None = None
-        self._checked: tuple[int, ...] | None = None
+        self._checked: tuple[object, ...] | None = None
         if policy is not None and policy.population and policy.population != self.domain.population:
             raise NotAllowed(
                 f"This policy is meant for the population {policy.population!r}, not for {self.domain.population!r}."
@@ -150,20 +150,15 @@ class Holding:
         return registration.fingerprint
 
     def is_unchanged(self, fingerprint: str) -> bool:
-        """Whether what was read is what was registered: by the file's stamp, or by hashing again without one."""
+        """Whether what was read is what was registered: by the stamp of the data, or by hashing again without one."""
         if self._checked is not None:
             return self._stamp() == self._checked
         return self._fingerprint() == fingerprint
 
-    def _stamp(self) -> tuple[int, ...] | None:
-        """Place, size and time of the one file behind the data; None where there is no such file to watch."""
-        if self._data is not None:
-            return None
-        try:
-            stat = (self.document.base / self.document.dataset.source).stat()
-        except OSError:
-            return None
-        return (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_ctime_ns)
+    def _stamp(self) -> tuple[object, ...] | None:
+        """What changes whenever the data may have changed; None where there is no such thing to watch."""
+        source = self.source
+        return source.stamp() if isinstance(source, StampedSource) else None
 
 
 def check_source(document: DatasetDocument) -> None:

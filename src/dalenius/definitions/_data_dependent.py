@@ -10,29 +10,16 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError
+from dalenius.spec.remarks import remark
 
 PAGE = "data-dependent"
 
-REPETITION = (
-    "Repeated releases reveal the scale of the noise by their spread, and with it something about the largest values"
-    " in the data; this is not accounted for."
-)
-SCALE = "The scale of the noise depends on the confidential data and is withheld, so no standard error can be published."
-
-WHO_BOOTSTRAP = (
-    "Protected: a person in the data, who can claim to have any other record that occurs in the data. Not protected:"
-    " anyone whose record does not occur in the data, anyone who joins in a later version, groups of people."
-)
-WHO_INDIVIDUAL = (
-    "Protected: each single person in the data, against an intruder who does not use the fact that the noise was fitted"
-    " to the data. Not protected: groups of people, later versions, and anyone against an intruder who knows the"
-    " algorithm and compares what it would have done with other data."
-)
-CLAMP = (
-    "Answers are cut to the exact count plus or minus one. A few answers give the exact count away; the fewer, the"
-    " smaller epsilon is."
-)
-MEMBERSHIP = "Who belongs to which cell is taken as public; a person can claim only values that occur in their own cell."
+REPETITION = remark("repetition")
+SCALE = remark("scale")
+WHO_BOOTSTRAP = remark("who_bootstrap")
+WHO_INDIVIDUAL = remark("who_individual")
+CLAMP = remark("clamp")
+MEMBERSHIP = remark("membership")
 
 
 class DataDependent:

@@ -33,14 +33,16 @@ def microdata_name(wave: int) -> str:
     return f"survey_{wave}.parquet"
 
 
-def materialise(directory: str | Path, persons: int = PERSONS) -> tuple[Path, ...]:
+def materialise(
+    directory: str | Path, persons: int = PERSONS, *, ledger: str = "ledger.sqlite"
+) -> tuple[Path, ...]:
     """Write rows, documents, code lists, polygons and requests, once; the dataset documents of the waves in order.
 
-    What already exists is left alone, so that a folder keeps the custodian's edits.
+    What already exists is left alone, so that a folder keeps the custodian's edits. The documents name the ledger, from the folder.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {dataset_name(wave): _document(wave) for wave in WAVES}
+    texts = {dataset_name(wave): _document(wave, ledger) for wave in WAVES}
     texts |= {POLICY: _shipped("survey_policy.toml")}
     texts |= {f"{name}.toml": _shipped(f"survey_{name}.toml") for name in REQUESTS}
     for name, text in texts.items():
@@ -58,9 +60,9 @@ def materialise(directory: str | Path, persons: int = PERSONS) -> tuple[Path, ..
     return tuple(folder / dataset_name(wave) for wave in WAVES)
 
 
-def _document(wave: int) -> str:
+def _document(wave: int, ledger: str) -> str:
     return (
-        _shipped("survey_dataset.toml").replace("@WAVE@", str(wave))
+        _shipped("survey_dataset.toml").replace("@WAVE@", str(wave)).replace("@LEDGER@", ledger)
         + "\n[translations.de.labels.region]\n"
         + _pairs(pair for r in regions() for pair in (r.district, r.state))
         + "\n[translations.de.labels.occupation]\n"

@@ -128,6 +128,16 @@ def arrow_table(data: Any) -> Any:
     )
 
 
+def private_copy(table: Any) -> Any:
+    """The same table in memory that nobody else can write to: a column may lie in an array of the caller's."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
+
+
 def digest_column(digest: Any, name: str, column: Any) -> None:
     """Feed a column's content to a digest, whatever its chunks and paddings are."""
     import pyarrow as pa

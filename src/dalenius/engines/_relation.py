@@ -30,11 +30,22 @@ class ReadableTable:
     files: tuple[Path, ...] = ()
     frame: Any = None
     delimiter: str = ""
+    pattern: str = ""
 
     @property
     def is_csv(self) -> bool:
         """Whether the files are text."""
         return bool(self.delimiter)
+
+    def stamp(self) -> tuple[object, ...] | None:
+        """Names, places, sizes and times of the files that are there now; None where one cannot be looked at."""
+        try:
+            logs = [Path(f"{path}.wal") for path in self.files]
+            paths = [*_files(self.pattern), *(log for log in logs if log.exists())]
+            stats = [(path, path.stat()) for path in paths]
+        except OSError:
+            return None
+        return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
 
     def records(self) -> int | None:
         """Records of CSV files by an independent count; None for other data.
@@ -107,21 +118,27 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
         frame = arrow_table(data)
         connection.register("microdata", frame)
         return ReadableTable("microdata", frame=frame)
-    paths = [str(data)] if Path(data).is_file() else sorted(glob(str(data)))
-    files = tuple(Path(name) for name in paths if Path(name).is_file())
+    files = _files(str(data))
     if not files:
         raise DocumentError(f"There is no data file {str(data)!r}.", received=str(data))
     suffix = files[0].suffix.lower()
     names = "[" + ", ".join(text(str(name)) for name in files) + "]"
     if suffix in _PARQUET:
-        return ReadableTable(f"read_parquet({names})", files)
+        return ReadableTable(f"read_parquet({names})", files, pattern=str(data))
     if suffix in _DATABASE:
         connection.execute(f"ATTACH {text(str(files[0]))} AS microdata (READ_ONLY)")
-        return ReadableTable(f"microdata.{name_of(table or _only_table(connection))}", files[:1])
+        name = name_of(table or _only_table(connection))
+        return ReadableTable(f"microdata.{name}", files[:1], pattern=str(files[0]))
     if suffix == ".gz":
         suffix = Path(files[0].stem).suffix.lower()
     delimiter = "\t" if suffix == ".tsv" else delimiter
-    return ReadableTable(_csv(files, names, delimiter), files, delimiter=delimiter)
+    return ReadableTable(_csv(files, names, delimiter), files, delimiter=delimiter, pattern=str(data))
+
+
+def _files(pattern: str) -> tuple[Path, ...]:
+    """The file of this name, or the files that a pattern stands for, in order."""
+    found = [pattern] if Path(pattern).is_file() else sorted(glob(pattern))
+    return tuple(Path(name) for name in found if Path(name).is_file())
 
 
 def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:

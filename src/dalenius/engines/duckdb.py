@@ -33,6 +33,7 @@ from dalenius.engines._arrow import (
     digest_column,
     is_table,
     nulls,
+    private_copy,
 )
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._contribution import code_type, kept_rows
@@ -95,6 +96,7 @@ class DuckDBSource:
             ) from None
         self._types = {str(row[0]): str(row[1]) for row in described}
         self._check_columns()
+        self._keep_own_copy()
         self._read_rare_types_as_text()
         self._held: Mapping[str, NDArray[Any]] | None = None
         self._over = self._without = self._units = 0
@@ -157,6 +159,10 @@ class DuckDBSource:
             for name in sorted(self._columns()):
                 digest_column(digest, name, self._relation.frame.column(name))
         return digest.hexdigest()
+
+    def stamp(self) -> tuple[object, ...] | None:
+        """Names, places, sizes and times of the files; a table in memory is a copy of the engine's own."""
+        return () if self._relation.frame is not None else self._relation.stamp()
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -222,6 +228,14 @@ class DuckDBSource:
         for name in self._columns():
             if _is_nested(self._types[name]):
                 raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+
+    def _keep_own_copy(self) -> None:
+        """Of a table in memory: what was digested is what is counted, whatever the caller does to theirs."""
+        frame, names = self._relation.frame, self._columns()
+        if frame is not None:
+            own = private_copy(frame.select(names) if names else frame)
+            self._connection.register("microdata", own)
+            self._relation = replace(self._relation, frame=own)
 
     def _read_rare_types_as_text(self) -> None:
         """Dates, very wide integers and the like: some of their values have no counterpart outside the database."""

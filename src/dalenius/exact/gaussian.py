@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
 
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.randomness import RandomSource, words
-from dalenius.core.rationals import exp_enclosure
+from dalenius.core.rationals import Enclosure, exp_enclosure, exp_enclosure_of
 from dalenius.errors import TooLarge
 from dalenius.exact.loss import BITS, LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
@@ -18,6 +19,12 @@ from dalenius.exact.wide_sampling import TwoSidedGeometric
 _PI_LOWER = Fraction(314159265358979323846264338327950288, 10**35)
 _RANGES = 1 << 13
 _REACH = 12
+
+
+@lru_cache(maxsize=256)
+def _proposal(scale: int, low_bits: int) -> TwoSidedGeometric:
+    """Proposals of one scale serve every law with this scale."""
+    return TwoSidedGeometric(Fraction(1, scale), low_bits)
 
 
 def weights(sigma_squared: Fraction, bits: int) -> WeightTable:
@@ -33,7 +40,8 @@ def weights(sigma_squared: Fraction, bits: int) -> WeightTable:
     lower: list[int] = []
     upper: list[int] = []
     # Beyond x the weights fall faster than geometrically: their sum is at most w(x) (1 + 2 s2 / (2 x + 1)).
-    while high * (1 + int(2 * sigma_squared) // (2 * len(lower) + 1) + 1) >> guard > 0:
+    twice = int(2 * sigma_squared)
+    while high * (1 + twice // (2 * len(lower) + 1) + 1) >> guard > 0:
         lower.append(low >> guard)
         upper.append(-(-high >> guard))
         low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
@@ -154,10 +162,10 @@ class RejectionSampler:
         self._s2 = sigma_squared
         self._scale = isqrt(int(sigma_squared)) + 1
         self._low_bits = max(self._scale.bit_length() - 7, 0)
-        self._proposal = TwoSidedGeometric(Fraction(1, self._scale), self._low_bits)
+        self._proposal = _proposal(self._scale, self._low_bits)
         width = self._proposal.width
         self._ranges = _REACH * (self._scale >> self._low_bits)
-        ends = [exp_enclosure(-self._exponent(i * width), 32)[0] for i in range(self._ranges + 1)]
+        ends = [self._kept(i * width)[0] for i in range(self._ranges + 1)]
         self._start = np.array(ends, dtype=np.int64)
         self._rise = np.append(np.diff(self._start), 0)
         # Two units cover the rounding of the ends, one that of the chord.
@@ -168,6 +176,11 @@ class RejectionSampler:
 
     def _exponent(self, distance: int) -> Fraction:
         return (distance - self._s2 / self._scale) ** 2 / (2 * self._s2)
+
+    def _kept(self, distance: int) -> Enclosure:
+        """exp(-exponent) at a distance, in units of 2**-32; in integers, because there are thousands of distances."""
+        n, d = self._s2.numerator, self._s2.denominator
+        return exp_enclosure_of(-((distance * self._scale * d - n) ** 2), 2 * n * self._scale**2 * d, 32)
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws; the number of proposals depends on the noise alone."""

@@ -115,7 +115,7 @@ class Thresholds:
         self.low = [(a << precision) // (a + total_high - b) for a, b in pairs]
         # F stays below 1 wherever the support goes on.
         top = 1 << precision if self.is_final else (1 << precision) - 1
-        self.high = [min((b << precision) // (b + total_low - a), top) for a, b in pairs]
+        self.high = _cut([(b << precision) // (b + total_low - a) for a, b in pairs], top)
 
     def bracket(self, word: int) -> tuple[int, int]:
         """Smallest and largest value that a uniform starting with this word may stand for."""
@@ -123,6 +123,12 @@ class Thresholds:
         least = bisect_left(self.high, word)
         most = bisect_right(self.low, word)
         return self.first + least, self.first + most
+
+
+def _cut(numbers: list[int], top: int) -> list[int]:
+    """Rising numbers, none above the top."""
+    within = bisect_right(numbers, top)
+    return numbers[:within] + [top] * (len(numbers) - within)
 
 
 class TableSampler:
@@ -160,8 +166,8 @@ class TableSampler:
         if not (found.is_initial or high[start] == 0) or not (found.is_final or low[stop - 1] >= top):
             raise InternalError("The weights of a law leave too much outside their table.", law=law.name)
         self._first = first + start
-        self._low = np.array([min(t, top) for t in low[start:stop]], dtype=np.uint64)
-        self._high = np.array([min(t, top) for t in high[start:stop]], dtype=np.uint64)
+        self._low = np.array(_cut(low[start:stop], top), dtype=np.uint64)
+        self._high = np.array(_cut(high[start:stop], top), dtype=np.uint64)
         self._guide = self._make_guide()
 
     def _certified(self) -> Thresholds:

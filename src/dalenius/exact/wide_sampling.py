@@ -147,12 +147,16 @@ class TwoSidedGeometric:
         return total
 
 
+def is_served(rate: Fraction, limit: int) -> bool:
+    """Whether rejection finds a draw soon: about rate * limit of the proposals are accepted when the limit is short."""
+    return rate * limit * 1000 >= 1
+
+
 class TruncatedSampler:
     """P(x) proportional to exp(-rate |x|) on |x| <= limit, by rejection from the untruncated law."""
 
     def __init__(self, rate: Fraction, limit: int) -> None:
-        # About rate * limit of the proposals are accepted when the limit is short.
-        if rate * limit * 1000 < 1:
+        if not is_served(rate, limit):
             raise TooLarge("This law is nearly uniform over a very long range, which is not served.")
         self._proposal = TwoSidedGeometric(rate)
         self._limit = limit

@@ -4,7 +4,8 @@ Guarantee
     The law of x = Binomial(N, p0) + noise is summed exactly, so p-values are exact for every N: at most nominal in size,
     and exactly nominal for the randomised ("tulap") form.
 Requires
-    N known exactly; an additive law. The optimality of the randomised one-sided test (uniformly most powerful among
+    N known exactly and at most ten million; an additive law. Released values of probability below 1e-18 under the
+    hypothesis are not ordered one by one: all of them count against it. The optimality of the randomised one-sided test (uniformly most powerful among
     private tests) holds for discrete Laplace noise, to which a uniform in (-1/2, 1/2) is added: the Tulap law.
 References
     Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018).
@@ -16,7 +17,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from dalenius.core.estimate import TestResult
 from dalenius.core.law import Additive, FloatArray, IntArray
 from dalenius.core.release import Release
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.channel import impossible
 from dalenius.inference.contrast import Where, noise_of, selection
 from dalenius.inference.interval import as_noise, binomial_interval
@@ -27,6 +28,10 @@ from dalenius.inference.simulation import generator
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("likelihood-ratio", "tulap")
+MOST_TRIALS = 10_000_000
+_NEGLIGIBLE = 1e-18
+# How many numbers are held at once while ratios are computed.
+_MOST_NUMBERS = 2_000_000
 
 
 def binomial_test(
@@ -53,6 +58,12 @@ def binomial_test(
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
     if not 0 <= probability <= 1 or size < 1:
         raise ParameterError("probability must lie in [0, 1] and size must be at least 1.")
+    if size > MOST_TRIALS:
+        raise TooLarge(
+            f"The exact test is for a group of at most {MOST_TRIALS:,}; received {size:,}.",
+            received=size,
+            limit=MOST_TRIALS,
+        )
     if method == "tulap" and isinstance(law, Additive) and law.noise.name != "discrete_laplace":
         raise Unsupported(
             "The randomised test is optimal for discrete Laplace noise only; use likelihood-ratio."
@@ -72,8 +83,11 @@ def binomial_test(
         ]
         how = "randomised exact (Tulap) test"
     elif alternative == "two-sided":
-        every = likelihood_ratio(first + np.arange(len(pmf)), noise, size, probability)
-        p_value = float(pmf[every >= ratio - 1e-9].sum())
+        likely = np.flatnonzero(pmf > _NEGLIGIBLE)
+        every = likelihood_ratio(first + likely, noise, size, probability)
+        # Values left out count as further away, so that no p-value is too small.
+        left_out = max(float(pmf[pmf <= _NEGLIGIBLE].sum()), 0.0)
+        p_value = float(pmf[likely][every >= ratio - 1e-9].sum()) + left_out
         how = "exact law of the likelihood ratio"
     else:
         p_value = (above if alternative == "greater" else below) + float(pmf[place])
@@ -122,35 +136,55 @@ def _is_laplace(release: Release) -> bool:
 
 def released_law(noise: Noise, size: int, probability: float) -> tuple[int, FloatArray]:
     """First value and probabilities of Binomial(size, probability) + noise."""
-    return noise.first, np.convolve(_pmf(size, np.array([probability]))[0], noise.pmf)
+    return noise.first, np.convolve(_pmf(size, probability), noise.pmf)
 
 
 def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
-    """Twice the log-likelihood ratio of each released value, by EM for the free proportion."""
-    counts = np.arange(size + 1)
-    index = values[:, None] - counts - noise.first
-    inside = (index >= 0) & (index < len(noise.pmf))
-    seen = np.where(inside, noise.pmf[np.clip(index, 0, len(noise.pmf) - 1)], 0.0)
+    """Twice the log-likelihood ratio of each released value, by EM for the free proportion.
+
+    A value meets only the counts that the noise can have moved there, so that memory and time do not grow with the size.
+    """
+    each = max(_MOST_NUMBERS // len(noise.pmf), 1)
+    parts = [
+        _likelihood_ratio(values[start : start + each], noise, size, probability)
+        for start in range(0, len(values), each)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
+    counts = values[:, None] - noise.first - np.arange(len(noise.pmf))
+    seen = np.where((counts >= 0) & (counts <= size), noise.pmf, 0.0)
+    counts = np.clip(counts, 0, size)
+    ways = _log_ways(size, counts)
+
+    def chances(p: FloatArray) -> FloatArray:
+        return seen * np.exp(ways + xlogy(counts, p[:, None]) + xlog1py(size - counts, -p[:, None]))
+
     p = np.clip((values - noise.mean) / size, 0.5 / size, 1 - 0.5 / size)
     for _ in range(2000):
-        weights = seen * _pmf(size, p)
+        weights = chances(p)
         total = weights.sum(1)
-        better = np.clip((weights @ counts) / np.maximum(total, 1e-300) / size, 0.0, 1.0)
+        better = np.clip((weights * counts).sum(1) / np.maximum(total, 1e-300) / size, 0.0, 1.0)
         moved = np.abs(better - p).max(initial=0.0)
         # Steps are doubled where the noise hides most of the information; the maximum is the same.
         p = np.clip(p + 1.9 * (better - p), 0.0, 1.0)
         if moved < 1e-10:
             break
-    edges = np.stack([(seen * _pmf(size, q)).sum(1) for q in (p, np.zeros_like(p), np.ones_like(p))])
+    edges = np.stack([chances(q).sum(1) for q in (p, np.zeros_like(p), np.ones_like(p))])
     best = edges.max(0)
-    at_null = (seen * _pmf(size, np.array([probability]))).sum(1)
+    at_null = chances(np.full(len(values), probability)).sum(1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = 2 * (np.log(best) - np.log(at_null))
     return np.where(best > 0, np.maximum(ratio, 0.0), 0.0)
 
 
-def _pmf(size: int, p: FloatArray) -> FloatArray:
-    """Binomial probabilities, one row for each p."""
+def _log_ways(size: int, counts: IntArray) -> FloatArray:
+    """log of the number of ways to choose so many of `size`."""
+    return np.asarray(gammaln(size + 1.0) - gammaln(counts + 1.0) - gammaln(size - counts + 1.0))
+
+
+def _pmf(size: int, p: float) -> FloatArray:
+    """Binomial probabilities of 0, …, size."""
     k = np.arange(size + 1)
-    choose = gammaln(size + 1.0) - gammaln(k + 1.0) - gammaln(size - k + 1.0)
-    return np.asarray(np.exp(choose + xlogy(k, p[:, None]) + xlog1py(size - k, -p[:, None])))
+    return np.asarray(np.exp(_log_ways(size, k) + xlogy(k, p) + xlog1py(size - k, -p)))

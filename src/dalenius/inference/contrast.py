@@ -7,7 +7,8 @@ Guarantee
     Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a sum of Poisson
     counts is Poisson. Differences of parameters, and every joint law, use normal quantiles with the exact covariance, and say so.
 References
-    Garwood (1936), for sums of Poisson counts.
+    Garwood (1936), Biometrika 28, for the exact interval of a Poisson mean; here the count is seen through the noise, and a sum of
+    independent Poisson counts is one Poisson count.
 """
 
 from collections.abc import Mapping, Sequence

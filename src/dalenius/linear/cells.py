@@ -1,7 +1,7 @@
 """One number of a released table: its interval, its share of a sum, and how far to trust it."""
 
 from dataclasses import dataclass
-from math import isnan, sqrt
+from math import inf, isinf, isnan, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -33,16 +33,28 @@ class Cell:
     is_percent: bool = False
     least: float = 0.0
     is_selected: bool = False
+    most: float = inf
 
     @property
     def lower(self) -> float | None:
         """Lower end, cut at the least possible number: a count is never negative."""
-        return None if self.value is None or self.half is None else max(self.value - self.half, self.least)
+        if self.value is None or self.half is None:
+            return None
+        return min(max(self.value - self.half, self.least), self.most)
 
     @property
     def upper(self) -> float | None:
         """Upper end."""
-        return None if self.value is None or self.half is None else max(self.value + self.half, self.least)
+        if self.value is None or self.half is None:
+            return None
+        return min(max(self.value + self.half, self.least), self.most)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether declared bounds end its interval before its margin of error does."""
+        if self.value is None or self.half is None or isinf(self.most):
+            return False
+        return self.value - self.half < self.least or self.value + self.half > self.most
 
 
 def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:

@@ -24,7 +24,7 @@ from dalenius.linear.cells import (
     reliability,
     share_of,
 )
-from dalenius.linear.tabulation import ADDITIVE, SELECTION
+from dalenius.linear.tabulation import ADDITIVE, POSSIBLE, SELECTION
 
 SHOWS = ("value", "row", "column", "total")
 Margins = Callable[[list[str]], Release | None]
@@ -176,6 +176,7 @@ class _Builder:
         self.show = show if show in SHOWS else "value"
         self.full = _ShownTable(release, table, confidence, shown)
         self.margins: dict[frozenset[str], _ShownTable | None] = {}
+        self.possible = _possible(release, table)
         # Cells and totals of one measured block are sums of disjoint, independent parts.
         self.is_plain = len(release.blocks) == 1 and table.is_unbiased
         self.row_total = totals and bool(rows) and self._margin(columns, wafers) is not None
@@ -273,7 +274,8 @@ class _Builder:
                 half_with_sampling=part.sampled_half(wafer | row | column),
                 mark=mark,
                 is_total=is_total,
-                least=0.0 if self.table.measure == "count" else -inf,
+                least=self.possible[0],
+                most=self.possible[1],
             )
         whole = self._whole(wafer, row, column)
         share, error = share_of(value, variance, whole) if whole else (None, None)
@@ -301,6 +303,15 @@ class _Builder:
             return None
         value, variance, _, _ = part.at(wafer | row | column)
         return value, variance
+
+
+def _possible(release: Release, table: Table) -> tuple[float, float]:
+    """The least and the most that a cell can be: no count is negative, and declared bounds hold means and order statistics."""
+    notes = (a for a in release.adjustments if a.get("name") == POSSIBLE and a.get("table") == table.name)
+    note = next(notes, None)
+    if note is not None:
+        return float(note["lower"]), float(note["upper"])
+    return (0.0 if table.measure == "count" else -inf), inf
 
 
 def _positions(axes: Sequence[Axis]) -> Iterator[dict[str, int]]:

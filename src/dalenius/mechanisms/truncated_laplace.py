@@ -35,7 +35,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
 from dalenius.exact.sampling import ExactSampler
-from dalenius.exact.wide_sampling import TruncatedSampler
+from dalenius.exact.wide_sampling import TruncatedSampler, is_served
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["TruncatedLaplace"]
@@ -79,6 +79,9 @@ class TruncatedLaplace:
             raise TooLarge(
                 "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
             )
+        if self.limit > _WIDEST_TABLE and not is_served(self.rate, self.limit):
+            # A law that no sampler serves does not exist, so that no plan can be charged for it.
+            raise TooLarge("This noise is nearly uniform over a very long range; a larger epsilon is needed.")
 
     @classmethod
     def stated(cls, parameters: Any) -> "TruncatedLaplace | StatedFamily":

@@ -23,15 +23,13 @@ from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.methods._priced import priced
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 
 _WAYS: dict[str, type[ExponentialSelection] | type[PermuteAndFlip]] = {
     "exponential": ExponentialSelection,
     "permute_and_flip": PermuteAndFlip,
 }
-_TIMED = (
-    "How long the choice takes depends on the data: a server answers on a tick, and only that hides it; run by hand, nobody else"
-    " should see the clock."
-)
+_TIMED = remark("timed")
 _DOUBT = 0.05
 _GRID = 10**6
 

@@ -20,6 +20,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.learned_bounds import LearnedBounds, cell_queries
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 
 DEFAULT_SHARE = Fraction(15, 100)
 QUANTILE = Fraction(95, 100)
@@ -94,10 +95,7 @@ def plan_learned_bounds(question: Question) -> LearnedBoundsPlan:
             "q": str(QUANTILE),
             "largest_std_error": float(np.sqrt(worst.variances.max())) * float(bounds.step),
         },
-        warnings=(
-            "These are totals of values clipped at the released bounds, and the intervals are for those. The totals"
-            " themselves are larger by what was clipped, which is not known.",
-        ),
+        warnings=(remark("learned_bounds"),),
         first=first,
         epsilon=epsilon,
     )

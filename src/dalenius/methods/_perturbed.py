@@ -13,15 +13,10 @@ from dalenius.errors import InternalError, Unsupported
 from dalenius.methods._priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 
-BIASED = (
-    "The mean of a shown count differs from the exact count for some counts of this perturbation table; intervals and tests"
-    " use the table itself."
-)
-CLAMPED = (
-    "Counts above the table's largest are shown as if they were the largest, so that no error is published and no analysis"
-    " of these numbers is valid."
-)
+BIASED = remark("biased_table")
+CLAMPED = remark("clamped_table")
 
 
 def named_step(question: Question, name: str) -> Measurement | None:

@@ -15,6 +15,7 @@ from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
 from dalenius.methods._priced import priced, selected
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.quantile import Quantile
 
 
@@ -73,10 +74,7 @@ def _table(question: Question, level: Fraction) -> TablePlan:
             "law": measurement.law.to_dict(),
             "step": plain(bounds.step),
         },
-        warnings=(
-            "A released median is a selected value: its error depends on how dense the data are around it, which is not"
-            " published. It is reliable where a cell holds many records.",
-        ),
+        warnings=(remark("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )
 

@@ -19,6 +19,7 @@ from dalenius.methods._priced import share, shown_as
 from dalenius.methods._refinement import RefinementPlan
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 
 DEFAULT_SHARE = Fraction(1, 4)
@@ -81,8 +82,7 @@ def plan_refined(question: Question) -> TablePlan:
         preview=_preview(procedure, steps),
         warnings=(
             *question.definition.warnings,
-            f"Only groups with a released count of at least {int(least)} are shown in detail; the detail of a group need not"
-            " add up to its coarse count, which was measured on its own.",
+            remark("refined", least=int(least)),
         ),
         procedure=procedure,
     )

@@ -16,6 +16,7 @@ from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import additive_table, priced, share
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.weighted_count import WeightedCount
 
 # What a policy acknowledges to say that survey weights were fixed without looking at the sample.
@@ -47,7 +48,7 @@ def plan_weighted(question: Question) -> TablePlan:
             "largest_weight": str(bounds.upper),
             "squared_weights": True,
         },
-        warnings=("The weights are fixed by the custodian's declaration.",),
+        warnings=(remark("fixed_weights"),),
     )
 
 

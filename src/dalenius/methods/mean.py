@@ -42,6 +42,7 @@ from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -171,7 +172,7 @@ def _older(question: Question) -> TablePlan:
         strategy="mean",
         limits=limits_of(question),
         preview=_preview(question, count, total),
-        warnings=("A mean is a ratio of two released numbers: nearly unbiased where the count is large.",),
+        warnings=(remark("mean"),),
         refusal=f"The two halves of a mean do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
 

@@ -1,7 +1,7 @@
 """A released table as HTML: crossed as it was asked for, with margins of error in its cells and its caption below."""
 
 from html import escape
-from math import ceil
+from math import ceil, floor
 
 from dalenius.core.release import Release
 from dalenius.linear.cells import Cell
@@ -87,10 +87,25 @@ def _cell(cell: Cell, digits: int) -> str:
     if cell.value is None:
         text = "structural zero" if cell.is_structural else "selected" if cell.is_selected else "–"
         return f'<td class="{kind}">{text}</td>'
-    half = f"<small>± {_above(cell.half, digits)}</small>" if cell.half else ""
+    return f'<td class="{kind}">{cell.value:,.{digits}f}{_error(cell, digits)}</td>'
+
+
+def _error(cell: Cell, digits: int) -> str:
+    """The margin of error, or the interval where declared bounds cut it; the one that allows for sampling beside it."""
+    if not cell.half:
+        return ""
+    if cell.is_cut and cell.lower is not None and cell.upper is not None:
+        text = f"<small>{_below(cell.lower, digits)} – {_above(cell.upper, digits)}</small>"
+    else:
+        text = f"<small>± {_above(cell.half, digits)}</small>"
     if cell.half_with_sampling:
-        half += f"<small>± {_above(cell.half_with_sampling, digits)} with sampling</small>"
-    return f'<td class="{kind}">{cell.value:,.{digits}f}{half}</td>'
+        text += f"<small>± {_above(cell.half_with_sampling, digits)} with sampling</small>"
+    return text
+
+
+def _below(end: float, digits: int) -> str:
+    scale = 10.0**digits
+    return f"{floor(round(end * scale, 6)) / scale:,.{digits}f}"
 
 
 def _above(half: float, digits: int) -> str:

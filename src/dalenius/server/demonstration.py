@@ -59,7 +59,7 @@ rho = 0.1
 def prepare(directory: Path) -> tuple[Path, dict[str, tuple[str, str]]]:
     """Write what is missing; the configuration's path, and name -> (role, password) of users made or renewed now."""
     population.materialise(directory)
-    survey.materialise(directory / "survey")
+    survey.materialise(directory / "survey", ledger="../ledger.sqlite")
     place = directory / CONFIG
     for name, text in ((CONFIG, _TEXT), ("list.toml", _LIST)):
         if not (directory / name).exists():

@@ -11,6 +11,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.budget import MASTER
 from dalenius.core.release import Status
+from dalenius.curator import rules
 from dalenius.errors import (
     BudgetExhausted,
     Conflict,
@@ -93,7 +94,7 @@ class Releasing:
         Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger.
         """
         served = self.desk.find(dataset)
-        quote = self.desk.quote(served, self.desk.read_request(dataset, document), user.name)
+        quote = self._quote(user, served, self.desk.read_request(dataset, document))
         quota = self.quota(user, dataset, quote.charge.page) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
         return presentation.preview(
@@ -107,6 +108,13 @@ class Releasing:
             else self._foreseen(user, served, quote, quota, is_known=stored is not None),
             direct_cells=self.config.limits.direct_cells,
         )
+
+    def _quote(self, user: User, served: Served, request: RequestDocument) -> Quote:
+        """The price of a request; one that a later rule refuses is answered where its release is there for this reader."""
+        quote = self.desk.quote(served, request, user.name, is_stored=True)
+        if self.reading.shown(user, self.desk.stored(quote)) is None:
+            rules.check_universe(request, served.curator.domain)
+        return quote
 
     def _digest(self, quote: Quote) -> str:
         """What a preview showed, in a word: the request, what it means here, the plan and the price.
@@ -156,7 +164,7 @@ class Releasing:
                 "The stored list holds this table: it is free, and there is one number for one fact."
             )
         self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
-        quote = self.desk.quote(served, request, user.name)
+        quote = self._quote(user, served, request)
         if seen is not None and not hmac.compare_digest(seen.encode(), self._digest(quote).encode()):
             raise StaleRequest
         refusal = _without_quota(user, served, self.quota(user, dataset, quote.charge.page))

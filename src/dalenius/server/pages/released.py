@@ -15,6 +15,7 @@ from dalenius.errors import NotAllowed
 from dalenius.linear.cells import INTERVAL, MARGIN, Cell
 from dalenius.linear.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
 from dalenius.linear.display import Display, displayed
+from dalenius.linear.tabulation import ADDITIVE
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
@@ -118,6 +119,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         kept_pairs=[(k, v) for k, v in params.multi_items() if k not in (*_MEANINGS, "again")],
         others=others,
         has_margins=has_margins,
+        has_shares=display is not None and display.table.measure in ADDITIVE,
         caption=_caption(shown, display, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(
             shown.dataset,
@@ -132,7 +134,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         error_text=partial(_error_text, shown.wording, display, error_as),
         formats=list(shown.services.reading.formats()),
         download_href=_download_href(shown),
-        universe=shown.release.about.universe,
+        universe=shown.universe,
         noise_text=_noise_text(shown),
         promise_text=shown.wording.promise(shown.provenance),
         may_govern=shown.user.is_custodian,
@@ -235,7 +237,7 @@ def _noise_error(wording: Wording, display: Display | None, error_as: str, cell:
     scale = 1.0 if cell.is_percent else 10.0**digits
     if error_as == INTERVAL and is_known and cell.is_percent:
         return wording.t("release.to_read", low=text(cell.lower or 0.0), high=text(cell.upper or 0.0))
-    if error_as == INTERVAL and is_known:
+    if (error_as == INTERVAL or cell.is_cut) and is_known:
         low = floor(round((cell.lower or 0.0) * scale, 6)) / scale
         high = ceil(round((cell.upper or 0.0) * scale, 6)) / scale
         return wording.t("release.to_read", low=text(low), high=text(high))

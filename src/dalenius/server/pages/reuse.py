@@ -44,14 +44,25 @@ def request_of(
     if described.get("of"):
         table |= {"measure": described["measure"], "of": described["of"]}
     if described.get("margins"):
-        table["margins"] = "all"
-    if described.get("universe"):
-        table["universe"] = described["universe"]
+        table |= _margins(described["margins"], len(axes))
+    for key in ("universe", "weight"):
+        if described.get(key):
+            table[key] = described[key]
+    if described.get("objective") not in (None, "sum"):
+        table["objective"] = described["objective"]
     privacy = dict(described.get("privacy", {}))
-    for key in ("mechanism", "strategy"):
+    for key in ("mechanism", "strategy", "options"):
         if described.get(key):
             privacy[key] = described[key]
     return {"dataset": described.get("dataset", ""), "table": table, "privacy": privacy}
+
+
+def _margins(listed: Sequence[Any], axes: int) -> dict[str, Any]:
+    """ "all", or the list of margins, with their weights where they differ."""
+    names, weights = [list(margin) for margin, _ in listed], [str(weight) for _, weight in listed]
+    is_all = len(names) == 2**axes and not any("." in name for margin in names for name in margin)
+    margins: dict[str, Any] = {"margins": "all" if is_all else names}
+    return margins | ({"weights": weights} if set(weights) != {"1"} else {})
 
 
 def with_levels(table: dict[str, Any], domain: Domain) -> dict[str, Any]:

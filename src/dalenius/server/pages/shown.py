@@ -1,5 +1,6 @@
 """One released table and one reader: what all pages of the table need."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -7,7 +8,7 @@ from urllib.parse import quote, urlencode
 from fastapi import Request
 from fastapi.responses import Response
 
-from dalenius.core.domain import Axis
+from dalenius.core.domain import Axis, Domain
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError
 from dalenius.linear.answers import labelled
@@ -20,6 +21,12 @@ from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.spec import speech
+from dalenius.spec.canonical import canonical
+from dalenius.spec.load import load_request
+from dalenius.spec.universe import universe_of
+
+# What the builder must be able to ask for before it offers to change a table.
+_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "options")
 
 
 class Shown:
@@ -125,6 +132,36 @@ class Shown:
         )
         return replace(table, space=replace(table.space, axes=axes))
 
+    @property
+    def universe(self) -> dict[str, str]:
+        """Whose records are covered, in the reader's language where the declaration still says the same as the release."""
+        stored = {"text": self.release.about.universe, "language": "en"}
+        if not stored["text"] or self.dataset is None or self.wording.language == "en":
+            return stored
+        try:
+            domain = self.services.desk.find(self.dataset.name).curator.domain
+            universe = universe_of(load_request(self.document()), domain)
+        except DaleniusError:
+            return stored
+        # The sentence names variables in the order in which they were asked for.
+        order = [name.partition(".")[0] for name in self.release.about.order]
+        needs = sorted(universe.needs, key=lambda name: order.index(name) if name in order else len(order))
+        universe = replace(universe, needs=tuple(needs))
+        if universe.sentence(self.release.about.labels) != stored["text"]:
+            return stored
+        names = {name: self.wording.label(self.dataset, name) for name in universe.needs}
+        language = self.wording.language
+        return {"text": universe.sentence(names, language), "language": language}
+
+    @property
+    def remarks(self) -> list[dict[str, str]]:
+        """What the release warns of; whose records it covers is said in the same words as beside the table."""
+        about = self.release.about.universe
+        return [
+            self.universe if sentence == about else self.wording.remark(sentence)
+            for sentence in self.provenance.warnings
+        ]
+
     def frame(self, section: str) -> dict[str, Any]:
         """What the frame around every section shows."""
         base = f"/r/{quote(self.view.entry)}" if self.view else ""
@@ -134,6 +171,7 @@ class Shown:
             "heading": self.heading,
             "described": "" if self.state is not None or self.heading == self.described else self.described,
             "section": section,
+            "remarks": self.remarks,
             "conditions": self.conditions,
             "base_href": base,
             "layout_query": urlencode(self.layout),
@@ -156,12 +194,30 @@ class Shown:
         domain = self.services.desk.find(self.dataset.name).curator.domain
         document["table"] = with_levels(document["table"], domain)
         plainer = from_request(document, self.dataset).to_request(self.dataset.name)
-        return {**document, "table": plainer["table"]}
+        shorter = {**document, "table": plainer["table"]}
+        return shorter if self._asks_the_same(shorter, domain) else document
+
+    def _asks_the_same(self, document: dict[str, Any], domain: Domain, keys: Sequence[str] = ()) -> bool:
+        """Whether a document asks for exactly this table, or agrees with it in some keys of the canonical request.
+
+        The builder knows fewer keys than a request may hold.
+        """
+        stored = self.provenance.request
+        try:
+            content = canonical(load_request(document), domain).content
+        except DaleniusError:
+            return False
+        return all(content.get(key) == stored.get(key) for key in keys or {*content, *stored})
 
     def _edit_href(self) -> str:
         if self.dataset is None or not self.axes:
             return ""
         state = self.state or from_request(self.document(), self.dataset)
+        domain = self.services.desk.find(self.dataset.name).curator.domain
+        if self.state is None and not self._asks_the_same(
+            state.to_request(self.dataset.name), domain, _OF_THE_TABLE
+        ):
+            return ""
         return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
 
     def answer(self, template: str, section: str, **context: Any) -> Response:

@@ -16,6 +16,7 @@ from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.spec import speech
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.remarks import in_language
 
 _CROSS = " × "
 
@@ -52,6 +53,7 @@ class Wording:
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
             "said": self.said,
+            "remark": self.remark,
             "level_name": self.level_name,
         }
 
@@ -230,6 +232,11 @@ class Wording:
         for name, (low, high) in state.ranges.items():
             texts.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
         return texts
+
+    def remark(self, sentence: str) -> dict[str, str]:
+        """A stored remark in the reader's language, with the language that it is in."""
+        spoken = in_language(sentence, self.language)
+        return {"text": spoken, "language": self.language} if spoken else {"text": sentence, "language": "en"}
 
     # -- promises --------------------------------------------------------------------------------------------------
 

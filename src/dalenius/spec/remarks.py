@@ -1,0 +1,119 @@
+"""What readers must be told about a plan or a release, in every language; a release stores the English sentence.
+
+`remark(code)` gives the sentence that is stored. `in_language` finds the code of a stored sentence and says it in the reader's
+language; a sentence that is not known here is left as it is.
+"""
+
+import re
+from collections.abc import Mapping
+
+REMARKS: Mapping[str, Mapping[str, str]] = {
+    "repetition": {
+        "en": "Repeated releases reveal the scale of the noise by their spread, and with it something about the largest values in"
+        " the data; this is not accounted for.",
+        "de": "Wiederholte Veröffentlichungen verraten durch ihre Streuung die Größe des Rauschens und damit etwas über die größten"
+        " Werte der Daten; das wird nicht verbucht.",
+    },
+    "scale": {
+        "en": "The scale of the noise depends on the confidential data and is withheld, so no standard error can be published.",
+        "de": "Die Größe des Rauschens hängt von den vertraulichen Daten ab und wird nicht genannt; deshalb kann kein Standardfehler"
+        " veröffentlicht werden.",
+    },
+    "who_bootstrap": {
+        "en": "Protected: a person in the data, who can claim to have any other record that occurs in the data. Not protected: anyone"
+        " whose record does not occur in the data, anyone who joins in a later version, groups of people.",
+        "de": "Geschützt: eine Person in den Daten, die behaupten kann, irgendeinen anderen Datensatz zu haben, der in den Daten"
+        " vorkommt. Nicht geschützt: alle, deren Datensatz nicht in den Daten vorkommt, alle, die in einer späteren Version"
+        " hinzukommen, Gruppen von Personen.",
+    },
+    "who_individual": {
+        "en": "Protected: each single person in the data, against an intruder who does not use the fact that the noise was fitted to"
+        " the data. Not protected: groups of people, later versions, and anyone against an intruder who knows the algorithm and"
+        " compares what it would have done with other data.",
+        "de": "Geschützt: jede einzelne Person in den Daten, gegen Angreifer, die nicht nutzen, dass das Rauschen den Daten angepasst"
+        " wurde. Nicht geschützt: Gruppen von Personen, spätere Versionen, und alle gegen Angreifer, die das Verfahren kennen und"
+        " vergleichen, was es mit anderen Daten getan hätte.",
+    },
+    "clamp": {
+        "en": "Answers are cut to the exact count plus or minus one. A few answers give the exact count away; the fewer, the smaller"
+        " epsilon is.",
+        "de": "Antworten werden auf die genaue Anzahl plus oder minus eins gekürzt. Wenige Antworten verraten die genaue Anzahl; umso"
+        " weniger, je kleiner Epsilon ist.",
+    },
+    "membership": {
+        "en": "Who belongs to which cell is taken as public; a person can claim only values that occur in their own cell.",
+        "de": "Wer zu welcher Zelle gehört, gilt als öffentlich; eine Person kann nur Werte behaupten, die in ihrer eigenen Zelle"
+        " vorkommen.",
+    },
+    "mean": {
+        "en": "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",
+        "de": "Ein Mittelwert ist ein Verhältnis zweier veröffentlichter Zahlen: nahezu unverzerrt, wo die Anzahl groß ist.",
+    },
+    "fixed_weights": {
+        "en": "The weights are fixed by the custodian's declaration.",
+        "de": "Die Gewichte sind durch die Erklärung der Datenhaltenden festgelegt.",
+    },
+    "learned_bounds": {
+        "en": "These are totals of values clipped at the released bounds, and the intervals are for those. The totals themselves are"
+        " larger by what was clipped, which is not known.",
+        "de": "Dies sind Summen von Werten, die an den veröffentlichten Grenzen gekappt wurden, und die Intervalle gelten für diese. Die"
+        " Summen selbst sind um das Gekappte größer, das nicht bekannt ist.",
+    },
+    "selected_median": {
+        "en": "A released median is a selected value: its error depends on how dense the data are around it, which is not published. It"
+        " is reliable where a cell holds many records.",
+        "de": "Ein veröffentlichter Median ist ein ausgewählter Wert: sein Fehler hängt davon ab, wie dicht die Daten um ihn liegen, was"
+        " nicht veröffentlicht wird. Er ist verlässlich, wo eine Zelle viele Datensätze hat.",
+    },
+    "timed": {
+        "en": "How long the choice takes depends on the data: a server answers on a tick, and only that hides it; run by hand, nobody else"
+        " should see the clock.",
+        "de": "Wie lange die Auswahl dauert, hängt von den Daten ab: ein Server antwortet im Takt, und nur das verbirgt es; von Hand"
+        " ausgeführt, sollte niemand sonst auf die Uhr sehen.",
+    },
+    "refined": {
+        "en": "Only groups with a released count of at least {least} are shown in detail; the detail of a group need not"
+        " add up to its coarse count, which was measured on its own.",
+        "de": "Nur Gruppen mit einer veröffentlichten Anzahl von mindestens {least} werden im Einzelnen gezeigt; die Einzelheiten einer"
+        " Gruppe müssen sich nicht zu ihrer groben Anzahl aufsummieren, die für sich gemessen wurde.",
+    },
+    "biased_table": {
+        "en": "The mean of a shown count differs from the exact count for some counts of this perturbation table; intervals and tests"
+        " use the table itself.",
+        "de": "Der Mittelwert einer gezeigten Anzahl weicht für manche Anzahlen dieser Überlagerungstabelle von der genauen ab; Intervalle"
+        " und Tests verwenden die Tabelle selbst.",
+    },
+    "clamped_table": {
+        "en": "Counts above the table's largest are shown as if they were the largest, so that no error is published and no analysis"
+        " of these numbers is valid.",
+        "de": "Anzahlen über der größten der Tabelle werden gezeigt, als wären sie die größte; deshalb wird kein Fehler veröffentlicht, und"
+        " keine Auswertung dieser Zahlen ist gültig.",
+    },
+    "no_negatives": {
+        "en": "Negative counts are shown as 0.",
+        "de": "Negative Anzahlen werden als 0 gezeigt.",
+    },
+    "small_counts": {
+        "en": "Counts below {least} are shown as 0.",
+        "de": "Anzahlen unter {least} werden als 0 gezeigt.",
+    },
+}
+
+
+def remark(code: str, **values: object) -> str:
+    """The sentence of a code as releases store it."""
+    return REMARKS[code]["en"].format(**values)
+
+
+def in_language(sentence: str, language: str) -> str | None:
+    """A stored sentence in another language; None where it is not known in it.
+
+    >>> in_language("Counts below 5 are shown as 0.", "de")
+    'Anzahlen unter 5 werden als 0 gezeigt.'
+    """
+    for texts in REMARKS.values():
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(texts["en"]))
+        match = re.fullmatch(pattern, sentence)
+        if match and language in texts:
+            return texts[language].format(**match.groupdict())
+    return None

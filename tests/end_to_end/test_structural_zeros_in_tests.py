@@ -1,0 +1,45 @@
+"""A cell that cannot hold anybody has no share and no degree of freedom in `infer gof`, of one table and of a list of margins."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dalenius.cli.main import app as command
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator.curator import Curator
+from dalenius.publish import save
+
+DATASET = {
+    "dataset": {"name": "d", "population": "p", "public": True},
+    "variables": {
+        "a": {"categories": ["x", "y"], "missing": "x", "unseen": "x"},
+        "b": {"categories": ["u", "v", "w"], "missing": "u", "unseen": "u"},
+    },
+    "structural_zeros": [{"a": "x", "b": "w"}],
+}
+POSSIBLE = [("x", "u"), ("x", "v"), ("y", "u"), ("y", "v"), ("y", "w")]
+
+
+@pytest.mark.parametrize("margins", ["none", "all"])
+def test_a_structural_zero_has_no_degree_of_freedom(tmp_path: Path, margins: str) -> None:
+    counts = np.random.default_rng(1).poisson(200, 5).tolist()
+    rows = [cell for cell, times in zip(POSSIBLE, counts, strict=True) for _ in range(times)]
+    data = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
+    table = {"rows": ["a"], "columns": ["b"], "margins": margins}
+    with Curator.open(
+        DATASET, ledger=tmp_path / "l.sqlite", data=data, rng=RecordedRandomness("zeros")
+    ) as curator:
+        curator.register()
+        release = curator.release(
+            {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.5"}}
+        )
+    path = save(release, tmp_path / "out.json")
+    done = CliRunner().invoke(
+        command, ["infer", "gof", str(tmp_path / "out.json"), "--axis", "a", "--axis", "b", "--json"]
+    )
+    assert done.exit_code == 0, (path, done.output)
+    found = json.loads(done.output)
+    assert found["degrees_of_freedom"] == 4 and found["p_value"] > 0.05
