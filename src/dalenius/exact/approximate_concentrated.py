@@ -141,9 +141,12 @@ class _Cuts:
         self._second = [0, *accumulate(pair.second)]
         with np.errstate(over="ignore"):
             overstated = float(pair.excess) * np.exp(-pair.losses) * (1 + 2.0**-20)
-        self._over = [int(min(x, 2.0 * ONE)) + 1 if pair.excess else 0 for x in overstated.tolist()] + [0]
+        capped = np.minimum(overstated, 2.0 * ONE).tolist() if pair.excess else []
+        self._over = [int(x) + 1 for x in capped] + [0] if pair.excess else [0] * (self.places + 1)
         # Rounding can leave nothing known about Q's smallest-loss places; they are the first to go.
-        self.first = min(range(self.places + 1), key=lambda low: self.of_second(low, self.places))
+        rest = ONE - self._second[-1]
+        lost = [max(rest + a + b, 0) for a, b in zip(self._second, self._over, strict=True)]
+        self.first = lost.index(min(lost))
 
     def of_first(self, low: int, high: int) -> int:
         """Of P."""
