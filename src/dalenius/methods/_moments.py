@@ -24,6 +24,7 @@ from dalenius.linear.estimates import STRUCTURE, estimated
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import priced, share
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mirrored_totals import MirroredTotals
 from dalenius.statistics.moment import Moment
@@ -34,10 +35,7 @@ TYPICAL = 1000
 MANY = 10_000_000
 _LIMIT = 2**62
 SAMPLING = "sampling"
-CLIPPED = (
-    "Values outside the declared bounds count as the bounds; estimates and their errors are of those values."
-)
-NOISE_ALONE = "The error of sampling was not asked for; the error stated is that of the privacy noise alone."
+CLIPPED, NOISE_ALONE = remark("bounded"), remark("noise_alone")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,13 @@ from dalenius.methods._moments import (
 )
 from dalenius.spec.document import Name, Part
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.moment import Moment
 
 OTHER = "total of the other"
 OTHER_SQUARES = "squares of the other"
-NORMAL = "The error of sampling is that of normal data; skewed data need more records for it."
+NORMAL = remark("normal_data")
 
 
 class PairParameters(Part):

@@ -65,6 +65,18 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Ein veröffentlichter Median ist ein ausgewählter Wert: sein Fehler hängt davon ab, wie dicht die Daten um ihn liegen, was"
         " nicht veröffentlicht wird. Er ist verlässlich, wo eine Zelle viele Datensätze hat.",
     },
+    "bounded": {
+        "en": "Values outside the declared bounds count as the bounds; estimates and their errors are of those values.",
+        "de": "Werte außerhalb der erklärten Schranken zählen als die Schranken; Schätzungen und ihre Fehler gelten für diese Werte.",
+    },
+    "noise_alone": {
+        "en": "The error of sampling was not asked for; the error stated is that of the privacy noise alone.",
+        "de": "Der Stichprobenfehler wurde nicht verlangt; der angegebene Fehler ist der des Schutzrauschens allein.",
+    },
+    "normal_data": {
+        "en": "The error of sampling is that of normal data; skewed data need more records for it.",
+        "de": "Der Stichprobenfehler ist der von normalverteilten Daten; schiefe Daten brauchen dafür mehr Datensätze.",
+    },
     "timed": {
         "en": "How long the choice takes depends on the data: a server answers on a tick, and only that hides it; run by hand, nobody else"
         " should see the clock.",
