@@ -103,7 +103,9 @@ def plan_list(
         total=total,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
-    has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
+    has_zeros = (
+        not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
+    )
     is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
     if is_along or ((is_nested or has_zeros) and objective in NEW_OBJECTIVES):
         return _along(domain, request)
