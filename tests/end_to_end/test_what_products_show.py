@@ -102,6 +102,11 @@ def test_the_preview_of_a_mean_is_the_error_of_the_mean_on_every_route(folder: P
     address = (
         "/d/survey-2023/table?rows=status&columns=sex&measure=mean:hours&definition=zero_concentrated&rho=0.1"
     )
+    # The builder asks for both errors of a mean.
+    both = folder / "hours-with-both-errors.toml"
+    both.write_text((folder / "hours.toml").read_text().replace("[table]", '[table]\nerror = "sampling"'))
+    half = json.loads(run("plan", both, "--json"))["half_width_95"]
+    assert half == pytest.approx(1.05, abs=0.05)
     english, german = page(site, address), page(site, address, "de")
     assert f"expect the mean to be off by at most ± {half:.2f}" in texts(english)
     assert f"weicht der Mittelwert voraussichtlich um höchstens ± {half:.2f}".replace(".", ",") in texts(

@@ -71,6 +71,9 @@ class Planner:
                 "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
                 " or another mechanism take less."
             ) from None
+        if request.margins(self.domain) is None:
+            # A method may show several numbers of each cell.
+            self._check_size(int(plan.preview.get("cells") or 0))
         plan = self._for_one(plan, request, question)
         rules.check_show(request.show, self.policy)
         if universe_of(request, self.domain).unshown:
@@ -171,7 +174,10 @@ class Planner:
                     " confirmed = true.",
                     variable=name,
                 )
-        limit, cells = self.policy.allow.most_cells, self._cells(request, form.space)
+        self._check_size(self._cells(request, form.space))
+
+    def _check_size(self, cells: int) -> None:
+        limit = self.policy.allow.most_cells
         if cells > limit:
             raise TooLarge(
                 f"The table would have {cells:,} cells; the policy allows {limit:,}.",
