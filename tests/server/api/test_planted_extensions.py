@@ -151,8 +151,16 @@ def test_every_question_is_answered_as_the_library_answers(site: Site) -> None:
         "compare": {"null": "town + sex", "replicates": 99},
         "loglinear": {"model": "town*sex"},
         "homogeneity": {"axes": ("town", "sex"), "replicates": 99},
+        "trend": {"axes": ("town", "sex"), "replicates": 99},
+        "logistic": {"outcome": "sex", "predictors": "town"},
+        "bayes": {"draws": 100},
+        "rate": {"exposure": 1000.0, "first": {"sex": ("male",)}},
     }
+    answer = site.call("", "POST", f"{path}/inference", json={"method": "conditional_independence"})
+    assert answer.status_code == 400 and "three axes" in answer.json()["error"]["message"]
     for name, question in questions().items():
+        if name == "conditional_independence":
+            continue
         simulated = {"replicates": 99} if question.is_simulated else {}
         given = {"first": {"sex": ("male",)}} if question.parameters[0].is_selection else simulated
         example = examples.get(name, given)
