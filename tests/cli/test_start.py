@@ -16,7 +16,7 @@ from dalenius.errors import ParameterError
 from dalenius.publish import load
 from dalenius.spec.load import load_dataset
 
-SHARED = Path("/work/shared/data")
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 # Every cell of a table lies in an interval of this level but for one time in a hundred thousand million.
 CERTAIN = 1 - 1e-12
 MOST_ANSWERS = 25
