@@ -1,7 +1,9 @@
 """Several quantiles at once: exact loss over all neighbours of tiny data, a planted error, and how far ranks are off."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import log
 
 import numpy as np
@@ -16,7 +18,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact import several_quantiles
 from dalenius.exact.several_quantiles import chances, select_all, spread
-from dalenius.linear.ranks import steps_of
+from dalenius.linear.ranks import levels, steps_of
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 
 LOW, HIGH = 0, 2
@@ -41,12 +43,18 @@ def made(
 def worst(step: ApproximateQuantiles) -> float:
     """Largest log ratio of the answers to two neighbours of at most three values."""
     steps, level = step.ranks(0).steps, step.level_epsilon
+    return loss_over(
+        step, lambda data: chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1), most=3
+    )
 
-    def law(data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
-        return chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1)
 
+def loss_over(
+    step: ApproximateQuantiles, law: Callable[[tuple[int, ...]], dict[tuple[int, ...], Fraction]], most: int
+) -> float:
     laws = {
-        data: law(data) for n in range(4) for data in combinations_with_replacement(range(LOW, HIGH + 1), n)
+        data: law(data)
+        for n in range(most + 1)
+        for data in combinations_with_replacement(range(LOW, HIGH + 1), n)
     }
     largest = 0.0
     for data, here in laws.items():
@@ -67,6 +75,47 @@ def worst(step: ApproximateQuantiles) -> float:
 @pytest.mark.parametrize("size", [3, 40])
 def test_no_neighbours_lose_more_than_epsilon(relation: Relation, q: tuple[Fraction, ...], size: int) -> None:
     assert 0.5 < worst(made(relation, q, size)) <= 3
+
+
+QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("size", [3, 40])
+def test_several_quantiles_lose_no_more_than_epsilon_together(relation: Relation, size: int) -> None:
+    assert 0.5 < worst(replace(made(relation, QUARTILES, size), has_ends=False)) <= 3
+
+
+def test_a_level_that_is_not_counted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ApproximateQuantiles, "levels", 1)
+    assert worst(replace(made(Relation.ADD_REMOVE, QUARTILES, 3), has_ends=False)) > 3
+
+
+@pytest.mark.parametrize("count", range(1, 31))
+def test_no_record_takes_part_in_more_selections_than_there_are_levels(count: int) -> None:
+    depth = {-1: 0, count: 0}
+    for step in steps_of([100 * (k + 1) for k in range(count)], 100 * (count + 1)):
+        depth[step.target] = 1 + max(depth[step.left], depth[step.right])
+    assert max(depth.values()) <= levels(count)
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_records_that_are_parted_at_random_lose_no_more(relation: Relation) -> None:
+    """Every part of a step of every record, listed; a record keeps its part whoever else is there."""
+    step = replace(made(relation, QUARTILES[:2], 3), has_ends=False)
+    steps, level = step.ranks(0).steps, step.level_epsilon
+
+    def law(data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+        mixture: dict[tuple[int, ...], Fraction] = {}
+        for parts in product(range(2), repeat=len(data)):
+            fine = np.array(
+                [2 * value + part for value, part in zip(data, parts, strict=True)], dtype=np.int64
+            )
+            for answer, chance in chances(fine, 2 * LOW, 2 * HIGH + 1, steps, level, 1).items():
+                mixture[answer] = mixture.get(answer, Fraction(0)) + chance / 2 ** len(data)
+        return mixture
+
+    assert loss_over(step, law, most=2) <= 3
 
 
 def test_half_a_change_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
