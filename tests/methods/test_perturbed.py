@@ -1,6 +1,7 @@
 """Noise with stated parameters, and perturbation tables, asked for by a request document."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from dalenius.core.law import Additive, Kernel
+from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Value
 from dalenius.core.sealed import Sealed
@@ -25,6 +27,7 @@ from dalenius.publish.to_json import from_json, to_json
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.request import RequestDocument
+from dalenius.statistics.count import Count
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers.exhaustive import RELATIONS, ROWS, tiny_domain, worst_ratio
@@ -78,6 +81,17 @@ def test_no_neighbour_sees_more_than_promised_and_charged(name: str, neighbours:
 def test_persons_with_two_rows_are_covered(name: str) -> None:
     larger = {key: "0.2" if key == "delta" else value for key, value in STATED[name].items()}
     assert worst_ratio(request_of(larger), RELATIONS[2], most=1, rows=ROWS[:2]) <= 1 + 1e-7
+
+
+@pytest.mark.parametrize("name", ["laplace with a limit", "normal with a limit", "losses"])
+def test_a_replaced_row_that_is_priced_as_an_added_one_is_found(name: str) -> None:
+    right = Count.sensitivity
+
+    def wrong(self: Count, neighbours: Neighbours) -> Any:
+        return right(self, replace(neighbours, relation=Relation.ADD_REMOVE))
+
+    with patch.object(Count, "sensitivity", wrong):
+        assert worst_ratio(request_of(STATED[name]), RELATIONS[1], most=2, rows=ROWS[1:]) > 1.2
 
 
 def _half(right: Callable[..., Fraction]) -> Callable[..., Fraction]:
