@@ -1,5 +1,7 @@
 """Group commit: threads share transactions, one bad request harms nobody, any isolation level will do."""
 
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from fractions import Fraction
@@ -246,3 +248,45 @@ def test_a_writer_that_stops_in_the_middle_does_not_block_for_ever(server, tmp_p
         assert ledger.reserve(charge("aa")).lease
         assert ledger.account("people").entries == 1
         assert ledger.verify().is_ok
+
+
+_CLOSED_UNDER_WRITERS = """
+import sys, threading
+from dalenius.errors import StorageError
+from dalenius.ledger import Ledger
+
+for number in range(25):
+    ledger, refused, begun = Ledger.open(f"{sys.argv[1]}/{number}.sqlite"), [], threading.Event()
+
+    def work():
+        while True:
+            try:
+                ledger.note("people", {"kind": "x"}, by="custodian")
+                ledger.entries()
+                begun.set()
+            except StorageError as error:
+                return refused.append(error)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    ledger.close()
+    for thread in threads:
+        thread.join(30)
+    assert len(refused) == 3 and all("was closed" in str(error) for error in refused), refused
+    assert Ledger.open(f"{sys.argv[1]}/{number}.sqlite").verify().is_ok
+print("ok")
+"""
+
+
+def test_a_ledger_closed_under_its_writers_refuses_them(tmp_path):
+    # In a process of its own: what is looked for here is a crash of the interpreter.
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", _CLOSED_UNDER_WRITERS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr

@@ -1,10 +1,11 @@
 """The production store: a PostgreSQL database, which several servers may share."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dalenius.errors import LedgerMismatch, MissingExtra
+from dalenius.errors import LedgerMismatch, MissingExtra, StorageError
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
@@ -22,7 +23,10 @@ CREATE OR REPLACE TRIGGER documents_stay BEFORE UPDATE OF document, digest, entr
 
 
 class PostgresStore:
-    """One connection to the database. Commits wait for the disk, whatever the server's default is."""
+    """One connection to the database. Commits wait for the disk, whatever the server's default is.
+
+    One thread at a time uses the connection, and closing waits for it.
+    """
 
     def __init__(self, location: str, isolation: str = "read committed", *, may_write: bool = True) -> None:
         try:
@@ -34,6 +38,8 @@ class PostgresStore:
         self._may_write = may_write
         self._psycopg = psycopg
         self._is_inside = False
+        self._is_closed = False
+        self._turn = threading.RLock()
         self._begin: tuple[str, ...] = ()
         try:
             self._connect()
@@ -80,6 +86,14 @@ class PostgresStore:
             self._cursor.execute("SELECT pg_advisory_unlock(742061)")
 
     @contextmanager
+    def _used(self) -> Iterator[None]:
+        """The connection is this thread's alone; one that broke is made anew, one that was closed is not."""
+        with self._turn:
+            if self._is_closed:
+                raise StorageError("The ledger was closed; open it again.")
+            yield
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Writers queue at the head's row, so that few batches are written in vain."""
         begin = (f"BEGIN ISOLATION LEVEL {self._isolation}", "SELECT seq FROM head WHERE id = 1 FOR UPDATE")
@@ -95,7 +109,7 @@ class PostgresStore:
     @contextmanager
     def _bracket(self, begin: tuple[str, ...], end: str) -> Iterator[None]:
         """`begin` travels with the first call inside; without one there is nothing to end."""
-        with self._translated():
+        with self._used(), self._translated():
             self._reconnect()
             self._begin = begin
             self._is_inside = True
@@ -129,6 +143,10 @@ class PostgresStore:
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Rows touched by each statement; all of them travel to the server in one pipeline."""
+        with self._used():
+            return self._run(statements)
+
+    def _run(self, statements: Sequence[Statement]) -> list[int]:
         cursors = [self._connection.cursor() for _ in statements]
         with self._pipeline():
             self._send_begin()
@@ -142,11 +160,12 @@ class PostgresStore:
 
     def ask_all(self, queries: Sequence[Query]) -> list[list[Any]]:
         """Rows of each query; a broken connection is made anew first, but never in the middle of a transaction."""
-        if self._is_inside:
-            return self._asked(queries)
-        with self._translated():
-            self._reconnect()
-            return self._asked(queries)
+        with self._used():
+            if self._is_inside:
+                return self._asked(queries)
+            with self._translated():
+                self._reconnect()
+                return self._asked(queries)
 
     def _asked(self, queries: Sequence[Query]) -> list[list[Any]]:
         if len(queries) == 1 and not self._begin:
@@ -175,8 +194,10 @@ class PostgresStore:
         self._begin = ()
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self._connection.close()
+        """Let go of the connection, once whoever uses it is done."""
+        with self._turn:
+            self._is_closed = True
+            self._connection.close()
 
 
 def _placeholders(sql: str) -> str:

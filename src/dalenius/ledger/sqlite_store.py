@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,11 +27,17 @@ BEGIN SELECT RAISE(ABORT, 'a release is never removed'); END;
 
 
 class SqliteStore:
-    """One connection to the file. Writers of several processes queue at a lock file, so that nobody starves."""
+    """One connection to the file. Writers of several processes queue at a lock file, so that nobody starves.
+
+    One thread at a time uses the connection, and closing waits for it: SQLite crashes where a connection is closed
+    under a statement that runs.
+    """
 
     def __init__(self, path: Path, *, may_write: bool = True) -> None:
         self._path = path
         self._lock = -1
+        self._is_closed = False
+        self._turn = threading.RLock()
         self._connection = sqlite3.connect(":memory:")
         try:
             self._open(path) if may_write else self._look(path)
@@ -92,10 +99,18 @@ class SqliteStore:
             self._connection.execute(schema.FIRST_HEAD, (GENESIS,))
 
     @contextmanager
+    def _used(self) -> Iterator[None]:
+        """The connection is this thread's alone, and open."""
+        with self._turn:
+            if self._is_closed:
+                raise StorageError(f"The ledger {self._path.name!r} was closed; open it again.")
+            yield
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Durable: the log is synchronised before COMMIT returns."""
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        try:
+        with self._used():
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
@@ -106,37 +121,42 @@ class SqliteStore:
                 if isinstance(error, sqlite3.OperationalError):
                     raise StorageError(f"The ledger could not be written: {error}.") from error
                 raise
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            finally:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """A read transaction of the log: writers go on, this reader does not see them."""
-        try:
-            self._connection.execute("BEGIN")
-            yield
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+        with self._used():
+            try:
+                self._connection.execute("BEGIN")
+                yield
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Rows touched by each statement, all of its executions together."""
-        try:
-            return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
-        except sqlite3.IntegrityError as error:
-            raise Raced(str(error)) from error
+        with self._used():
+            try:
+                return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
+            except sqlite3.IntegrityError as error:
+                raise Raced(str(error)) from error
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
         """Rows of a query."""
-        return self._connection.execute(sql, parameters).fetchall()
+        with self._used():
+            return self._connection.execute(sql, parameters).fetchall()
 
     def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
         """Rows of each query."""
         return [self.ask(sql, parameters) for sql, parameters in queries]
 
     def close(self) -> None:
-        """Let go of file and lock."""
-        self._connection.close()
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        """Let go of file and lock, once whoever uses them is done."""
+        with self._turn:
+            self._is_closed = True
+            self._connection.close()
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1

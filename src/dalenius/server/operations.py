@@ -169,9 +169,11 @@ class Desk:
                 self._registered.add(name)
         return [name for name in self.served if name not in self._registered]
 
-    def warm(self) -> None:
+    def warm(self, stop: threading.Event) -> None:
         """Open the data and price one cell, so that the first caller need not wait for files and imports."""
         for served in self.served.values():
+            if stop.is_set():
+                return
             try:
                 _ = served.curator.source
                 amounts = {k: v for k, v in served.entry.defaults.model_dump().items() if v is not None}

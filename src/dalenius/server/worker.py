@@ -13,6 +13,8 @@ from dalenius.server.operations import Desk
 from dalenius.server.runners import Runners
 from dalenius.server.store import StateStore
 
+_PATIENCE = 30.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Worker:
@@ -26,6 +28,7 @@ class Worker:
     runners: Runners
     _ready: threading.Event = field(default_factory=threading.Event)
     _closing: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
 
     @property
     def is_ready(self) -> bool:
@@ -35,8 +38,10 @@ class Worker:
     def start(self) -> None:
         """Serve jobs, and open the data in the background so that the first release need not wait for it."""
         self.runners.start()
-        threading.Thread(target=self._warm, name="warm", daemon=True).start()
-        threading.Thread(target=self._share_metrics, name="metrics", daemon=True).start()
+        for work in (self._warm, self._share_metrics):
+            thread = threading.Thread(target=work, name=work.__name__.strip("_"), daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def _share_metrics(self) -> None:
         while not self._closing.wait(1.0):
@@ -47,7 +52,7 @@ class Worker:
             if self.config.register_on_start:
                 self._register_and_release_lists()
             self._ready.set()
-            self.desk.warm()
+            self.desk.warm(self._closing)
         except Exception as error:
             logs.event("warming failed", 40, kind=type(error).__name__, places=places(error))
 
@@ -58,6 +63,8 @@ class Worker:
         except DaleniusError as error:
             logs.event("not registered", 40, code=error.code, message=error.message)
         for served in self.desk.served.values():
+            if self._closing.is_set():
+                return
             try:
                 self.lists.release(served)
             except DaleniusError as error:
@@ -69,6 +76,8 @@ class Worker:
         """Finish what is under way, then let go of everything."""
         self._closing.set()
         self.runners.stop()
+        for thread in self._threads:
+            thread.join(_PATIENCE)
         self.metrics.close()
         self.desk.close()
         self.store.close()
