@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# Compiled modules are kept, or every process that a test starts compiles all of its packages again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo serve test lint types docs bench verify soak coverage minimum lock clean
 
