@@ -30,7 +30,7 @@ def _fast(variable: Variable, array: Any) -> Column | None:
     is_integer = pa.types.is_signed_integer(array.type)
     if not (is_integer or pa.types.is_float64(array.type)):
         return None
-    numbers = as_numpy(array.fill_null(0) if array.null_count else array)
+    numbers = filled(array, 0)
     if variable.is_numeric:
         if is_integer:
             return code_integers(variable.bounds, numbers.astype(np.int64, copy=False))
@@ -55,10 +55,10 @@ def code_matched(variable: Variable, array: Any, is_missing: Any = None) -> Fact
     codes = code_distinct(variable, [*array.dictionary.to_pylist(), None, "\0not declared"])
     last = len(codes) - 1
     places = array.indices
-    if places.null_count:
+    if places.null_count and last >= 2**8:
         # The two places behind the declared texts may not fit into 8 or 16 bits.
-        places = (places if last < 2**8 else places.cast(pa.int64())).fill_null(last)
-    numbers = as_numpy(places)
+        places = places.cast(pa.int64())
+    numbers = filled(places, last)
     if is_missing is not None and array.indices.null_count:
         numbers = np.where(as_numpy(is_missing), last - 1, numbers)
     return Factored(numbers, codes)
@@ -74,8 +74,8 @@ def _distinct(array: Any) -> tuple[Any, list[object]]:
     indices = array.indices
     # A dictionary of 128 values fills its 8-bit indices: the place of NULL needs a wider type.
     if indices.null_count:
-        indices = indices.cast(pa.int64()).fill_null(len(distinct) - 1)
-    return as_numpy(indices), distinct
+        indices = indices.cast(pa.int64())
+    return filled(indices, len(distinct) - 1), distinct
 
 
 def as_numpy(array: Any) -> NDArray[Any]:
@@ -90,6 +90,28 @@ def as_numpy(array: Any) -> NDArray[Any]:
     if not len(array):
         return np.empty(0, dtype=array.type.to_pandas_dtype())
     return np.from_dlpack(array)
+
+
+def filled(array: Any, value: int) -> NDArray[Any]:
+    """Numbers with a value in the place of NULL, in the array's own type; Arrow's own way would import pandas."""
+    import pyarrow as pa
+
+    if not array.null_count:
+        return as_numpy(array)
+    if pa.types.is_boolean(array.type):
+        return filled(array.cast(pa.uint8()), value).astype(np.bool_)
+    bare = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], 0, array.offset)
+    return np.where(nulls(array), value, as_numpy(bare))
+
+
+def as_arrow(numbers: NDArray[Any]) -> Any:
+    """An Arrow array over the same numbers, without a copy; Arrow's own way would import pandas."""
+    import pyarrow as pa
+
+    numbers = np.ascontiguousarray(numbers)
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)]
+    )
 
 
 def nulls(array: Any) -> NDArray[np.bool_]:
@@ -152,14 +174,14 @@ def digest_column(digest: Any, name: str, column: Any) -> None:
     digest.update(np.packbits(nulls(array)).tobytes())
     kind = array.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        filled = array.fill_null("").cast(pa.large_string())
-        digest.update(as_numpy(pc.binary_length(filled)).tobytes())
-        _, offsets, content = filled.buffers()
-        ends = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
+        texts = array.fill_null("").cast(pa.large_string())
+        digest.update(as_numpy(pc.binary_length(texts)).tobytes())
+        _, offsets, content = texts.buffers()
+        ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
         if content is not None and len(ends):
             digest.update(memoryview(content)[int(ends[0]) : int(ends[-1])])
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        digest.update(as_numpy(array.fill_null(False if pa.types.is_boolean(kind) else 0)).tobytes())
+        digest.update(filled(array, 0).tobytes())
     else:
         for value in array.to_pylist():
             content = repr(value).encode("utf-8", "surrogateescape")

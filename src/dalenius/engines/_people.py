@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.engines._arrow import as_numpy, nulls
+from dalenius.engines._arrow import as_arrow, filled, nulls
 from dalenius.spec.coding import canonical_text
 
 IntArray = NDArray[np.int64]
@@ -31,15 +31,15 @@ def people_of(chunks: Sequence[Any]) -> People:
     column = pa.chunked_array(chunks)
     if pa.types.is_signed_integer(column.type):
         present = _present(column)
-        parts = [as_numpy(chunk.fill_null(0) if chunk.null_count else chunk) for chunk in column.chunks]
+        parts = [filled(chunk, 0) for chunk in column.chunks]
         return People(np.concatenate(parts), present, _digits)
     encoded = column.dictionary_encode()
     present = _present(encoded)
     distinct = encoded.chunk(encoded.num_chunks - 1).dictionary
-    parts = [as_numpy(chunk.indices.fill_null(0)) for chunk in encoded.chunks]
+    parts = [filled(chunk.indices, 0) for chunk in encoded.chunks]
     numbers = np.concatenate(parts)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return People(numbers, present, lambda wanted: distinct.take(pa.array(wanted)))
+        return People(numbers, present, lambda wanted: distinct.take(as_arrow(wanted)))
     return _by_text(numbers, present, distinct.to_pylist())
 
 
@@ -56,7 +56,7 @@ def _by_text(numbers: NDArray[Any], present: NDArray[np.bool_] | None, distinct:
     return People(
         numbers,
         is_somebody if present is None else present & is_somebody,
-        lambda wanted: names.take(pa.array(wanted)),
+        lambda wanted: names.take(as_arrow(wanted)),
     )
 
 
@@ -69,4 +69,4 @@ def _present(column: Any) -> NDArray[np.bool_] | None:
 def _digits(wanted: NDArray[Any]) -> Any:
     import pyarrow as pa
 
-    return pa.array(wanted).cast(pa.string())
+    return as_arrow(wanted).cast(pa.string())
