@@ -16,6 +16,7 @@ from dalenius.core.query import ValuesQuery
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.testing import engine_kit
 from dalenius.testing import strategies as own
+from dalenius.testing.stacked_data import check_stacked
 
 Columns = Mapping[str, Sequence[Any]]
 OWN = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -45,8 +46,18 @@ def _parquet(domain: Domain, columns: Columns, secret: bytes) -> Source:
     return source
 
 
-FACTORIES = engine_kit.factories(FOLDER) | {"duckdb, streaming": _streaming, "duckdb, parquet": _parquet}
+ELSEWHERE = ("postgresql",)
+FACTORIES = engine_kit.factories(FOLDER, ELSEWHERE) | {
+    "duckdb, streaming": _streaming,
+    "duckdb, parquet": _parquet,
+}
 every_factory = pytest.mark.parametrize("factory", FACTORIES.values(), ids=list(FACTORIES))
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_an_engine_with_a_server_of_its_own_runs_the_kit_in_its_own_test(name: str) -> None:
+    text = (Path(__file__).parent.parent / "engines" / f"test_{name}.py").read_text()
+    assert "engine_kit.check(" in text
 
 
 @every_factory
@@ -115,3 +126,9 @@ def test_csv_equals_text_in_memory(tmp_path_factory: pytest.TempPathFactory, dat
 
     engine_kit.check_table(factory, domain, columns, data.draw(own.table_queries(domain)))
     engine_kit.check_judgement(factory, domain, columns)
+
+
+@every_factory
+@pytest.mark.parametrize("has_persons", [False, True], ids=["rows", "persons"])
+def test_two_hundred_data_sets_of_odd_values_at_once(factory: engine_kit.Factory, has_persons: bool) -> None:
+    check_stacked(factory, has_persons=has_persons)

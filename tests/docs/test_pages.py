@@ -3,6 +3,7 @@
 sh, python     run as they stand, after `make demo`: the folder holds `dalenius-demo/`, and `.venv/bin` the commands
 toml, json     read as strictly as the documents they are; `toml NAME` is also written to that file (the next block of the name
                is added to it), so that later blocks of the page use it
+sql            statements for a database server; a page with them is run where there is one (`ELSEWHERE`)
 text           illustrations: synopses, drawings, configuration of other programs, commands on a site of its own
 
 A block without a language fails. What a page takes for granted ("your data") is made by `GIVEN`.
@@ -32,7 +33,7 @@ from dalenius.spec.load import load_any
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = ("sh", "python", "toml", "json", "text")
+LANGUAGES = ("sh", "python", "toml", "json", "sql", "text")
 _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 # The environment and the demo exist already, and a page must not run these tests or wait for a server.
 _MAKE = '#!/bin/sh\ncase "$1" in demo) test -d dalenius-demo ;; test | serve) ;; *) exit 2 ;; esac\n'
@@ -114,7 +115,13 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 BLOCKS = {str(page.relative_to(ROOT)): blocks for page in PAGES if (blocks := blocks_of(page))}
-RUN = [name for name, blocks in BLOCKS.items() if any(b.language != "text" for b in blocks)]
+# Pages that need a server, and the tests that start one and run them word for word.
+ELSEWHERE = {"docs/how-to/keep-data-in-postgresql.md": "tests/engines/test_postgresql.py"}
+RUN = [
+    name
+    for name, blocks in BLOCKS.items()
+    if name not in ELSEWHERE and any(b.language != "text" for b in blocks)
+]
 
 
 def test_every_block_says_what_it_is() -> None:
@@ -123,6 +130,13 @@ def test_every_block_says_what_it_is() -> None:
     for page in PAGES:
         fences = re.findall(r"^ *```", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert len(fences) == 2 * len(blocks_of(page)), page
+
+
+def test_a_page_that_needs_a_server_is_run_by_a_test_that_starts_one() -> None:
+    for name, blocks in BLOCKS.items():
+        assert (name in ELSEWHERE) == any(block.language == "sql" for block in blocks), name
+    for name, test in ELSEWHERE.items():
+        assert Path(name).name in (ROOT / test).read_text(), name
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,14 @@ class StampedSource(Protocol):
         """Equal as long as the content cannot have changed; None where only digesting it again would tell."""
 
 
+@runtime_checkable
+class ConnectedSource(Protocol):
+    """A source that holds a connection or a process, which ends when it is closed."""
+
+    def close(self) -> None:
+        """Let go of whatever is held; doing so twice is no mistake."""
+
+
 class DraftSource(Source, Protocol):
     """A source that a first declaration can be drafted from; its raw values are for the custodian alone."""
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cached_property
 
-from dalenius.core.contracts import Source, StampedSource
+from dalenius.core.contracts import ConnectedSource, Source, StampedSource
 from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
 from dalenius.core.sealed import Confidential
 from dalenius.engines._choice import open_source
@@ -62,7 +62,9 @@ class Holding:
 
     def close(self) -> None:
         """Let go of the data."""
-        self._source = None
+        source, self._source = self._source, None
+        if isinstance(source, ConnectedSource):
+            source.close()
 
     @cached_property
     def domain_digest(self) -> str:

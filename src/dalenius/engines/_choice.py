@@ -32,7 +32,7 @@ def open_source(
     secret: bytes = b"",
     data: Any = None,
 ) -> Source:
-    """The microdata of a dataset document: `data`, or the file that it names relative to `base` (its own folder).
+    """The microdata of a dataset document: `data`, or the address or file that it names, relative to `base` (its own folder).
 
     `domain` is the document's own unless it is given as it was registered.
     """
@@ -40,7 +40,10 @@ def open_source(
     if data is None:
         if not dataset.source:
             raise DocumentError('The dataset document names no file: source = "…" in [dataset].')
-        data = Path(document.base if base is None else base) / dataset.source
+        is_address = "://" in dataset.source
+        data = (
+            dataset.source if is_address else Path(document.base if base is None else base) / dataset.source
+        )
     return engine_for(data).open(
         domain or document.domain(), data, secret, table=dataset.table, delimiter=dataset.delimiter
     )

@@ -6,7 +6,7 @@ leave int64 for fewer than 2^31 rows; the result is clamped to ±2^62. Clamping 
 declared sensitivity holds for every content of the data, and nothing can raise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,15 +109,15 @@ class Tally:
             self._high = np.zeros(self.query.space.size, dtype=np.int64)
 
     def add(self, batch: Mapping[str, Column], multiplicity: IntArray | None = None) -> None:
-        """Count a batch of coded rows in; of a plain count, each may stand for several equal rows."""
+        """Count a batch of coded rows in; each may stand for several equal rows."""
         cells, mask = self._cells(batch)
         query = self.query
-        if multiplicity is not None:
-            chosen = slice(None) if mask is None else mask
-            np.add.at(self._low, cells[chosen], multiplicity[chosen])
-            return
         if query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None:
-            self._low += np.bincount(cells if mask is None else cells[mask], minlength=len(self._low))
+            chosen = slice(None) if mask is None else mask
+            if multiplicity is None:
+                self._low += np.bincount(cells[chosen], minlength=len(self._low))
+            else:
+                np.add.at(self._low, cells[chosen], multiplicity[chosen])
             return
         shares = np.ones(len(cells), dtype=np.int64)
         for name in (query.value, query.weight):
@@ -132,7 +132,19 @@ class Tally:
             shares = shares * shares
         if query.weight is not None:
             shares = shares * expanded(batch[query.weight])[chosen]
-        self._combine(cells, shares)
+        self._combine(cells, shares, None if multiplicity is None else multiplicity[chosen])
+
+    def add_aggregates(self, batch: Mapping[str, Column], aggregates: Sequence[int]) -> None:
+        """Combine aggregates that a database took of groups of rows, each as wide as it came, into the cells of the groups."""
+        cells, mask = self._cells(batch)
+        where = np.arange(len(cells)) if mask is None else np.flatnonzero(mask)
+        chosen = [aggregates[row] for row in where.tolist()]
+        if self._high is not None and self.query.aggregate in _SUMS:
+            np.add.at(self._high, cells[where], np.array([part >> _HALF for part in chosen], dtype=np.int64))
+            chosen = [part & (2**_HALF - 1) for part in chosen]
+            np.add.at(self._low, cells[where], np.array(chosen, dtype=np.int64))
+        else:
+            self._combine(cells[where], np.array(chosen, dtype=np.int64))
 
     def _cells(self, batch: Mapping[str, Column]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         """Flat cell of each row, and which rows are in the table (None for all).
@@ -165,7 +177,7 @@ class Tally:
             mask = passed if mask is None else mask & passed
         return cells, mask
 
-    def _combine(self, cells: NDArray[Any], shares: IntArray) -> None:
+    def _combine(self, cells: NDArray[Any], shares: IntArray, multiplicity: IntArray | None = None) -> None:
         aggregate = self.query.aggregate
         if aggregate is Aggregate.MINIMUM:
             np.minimum.at(self._low, cells, shares)
@@ -174,10 +186,12 @@ class Tally:
         elif aggregate is Aggregate.LARGEST_ABSOLUTE:
             np.maximum.at(self._low, cells, np.abs(shares))
         elif self._high is None:
-            np.add.at(self._low, cells, shares)
+            np.add.at(self._low, cells, shares if multiplicity is None else shares * multiplicity)
         else:
-            np.add.at(self._high, cells, shares >> _HALF)
-            np.add.at(self._low, cells, shares & (2**_HALF - 1))
+            # A half of a share and a number of rows are below 2^32 each, and so their products add up inside 64 bits.
+            times = 1 if multiplicity is None else multiplicity
+            np.add.at(self._high, cells, (shares >> _HALF) * times)
+            np.add.at(self._low, cells, (shares & (2**_HALF - 1)) * times)
 
     def result(self) -> IntArray:
         """The aggregate of every cell in declared order; structural zeros hold no rows."""

@@ -26,8 +26,11 @@ class DatasetPart(Part):
     name: Name
     population: Name
     version: Name = "1"
-    source: Text = Field(default="", description="File with the microdata, relative to this document.")
-    table: Text = Field(default="", description="Table inside a DuckDB file.")
+    source: Text = Field(
+        default="",
+        description="File with the microdata, relative to this document, or the address of a database without a password.",
+    )
+    table: Text = Field(default="", description="Table inside a DuckDB file or a database.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     title: Text = ""
     ledger: Text = Field(

@@ -6,7 +6,7 @@ which only tests may do.
 """
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,13 @@ Factory = Callable[[Domain, Columns, bytes], Source]
 SECRET = b"a secret of the conformance kit"
 
 
-def factories(folder: Path) -> dict[str, Factory]:
-    """One factory for each engine: from a table in memory if it accepts one, otherwise from a file in the folder."""
-    return {name: factory_of(engine, folder) for name, engine in registry.every("engines").items()}
+def factories(folder: Path, elsewhere: Collection[str] = ()) -> dict[str, Factory]:
+    """One factory for each engine: from a table in memory if it accepts one, otherwise from a file in the folder.
+
+    Engines that need a server of their own are run `elsewhere`, through the same kit.
+    """
+    engines = registry.every("engines").items()
+    return {name: factory_of(engine, folder) for name, engine in engines if name not in elsewhere}
 
 
 def factory_of(engine: Any, folder: Path) -> Factory:

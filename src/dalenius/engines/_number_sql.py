@@ -1,0 +1,146 @@
+"""How a database reads a number against its declaration: the code where it is beyond doubt, nothing where it is not.
+
+Databases differ in how they round, overflow and compare odd values. So a statement decides only what every one of them
+decides alike: whole numbers on a grid of ones, and doubles that lie safely inside a step or safely outside the bounds.
+Whatever is left comes back as it stands in the table, and the scalar reader of `spec.coding` decides it.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+from dalenius.core.domain import DROP, Bounds
+from dalenius.spec.coding import DROPPED_NUMBER
+
+_LARGEST = 2**63 - 1
+_SMALLEST_DOUBLE = 1e-200
+
+
+class Dialect(Protocol):
+    """The few words in which one database differs from another; columns and expressions are SQL texts."""
+
+    double: ClassVar[str]
+    fence: ClassVar[str]
+
+    def name(self, column: str) -> str:
+        """A quoted identifier."""
+
+    def plain(self, column: str, kind: str) -> str:
+        """The value as it is fetched and grouped: values with different canonical texts are never equal."""
+
+    def is_missing(self, column: str, kind: str) -> str:
+        """Whether it is NULL or NaN."""
+
+    def whole(self, column: str, kind: str) -> str | None:
+        """The 64-bit integer that it is, for types that hold nothing else."""
+
+    def real(self, column: str, kind: str) -> tuple[str, bool] | None:
+        """A double within one part in 2^52, NULL where there is none, and whether it prints as the decimal that is meant."""
+
+    def nearest(self, expression: str) -> str:
+        """A double rounded to a whole number."""
+
+    def wide(self, expression: str) -> str:
+        """A 64-bit integer in a type that holds the product of two."""
+
+    def total(self, expression: str) -> str:
+        """The sum of integers below 2^62, taken in a type that 2^31 of them do not fill."""
+
+    def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
+        """How many of the rising edges an integer has reached; None where there are too many to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSQL:
+    """Expressions of one numeric variable: its value, its double (if it needs one), and its code in terms of both."""
+
+    value: str
+    real: str | None
+    code: str
+    may_be_undecided: bool
+
+
+def number(code: int) -> str:
+    """A 64-bit integer as SQL, the least one included."""
+    return f"CAST('{code}' AS BIGINT)"
+
+
+def number_sql(
+    dialect: Dialect, bounds: Bounds, column: str, kind: str, *, value: str, real: str
+) -> NumberSQL:
+    """How a column of this kind is read; `value` and `real` are the names of the two earlier expressions."""
+    plain = dialect.plain(column, kind)
+    whole = dialect.whole(column, kind)
+    if whole is not None and bounds.step == 1:
+        return NumberSQL(whole, None, _of_whole(bounds, value), False)
+    double = dialect.real(column, kind)
+    missing = f"WHEN {dialect.is_missing(value, kind)} THEN {_missing(bounds)}"
+    if double is None:
+        return NumberSQL(plain, None, f"CASE {missing} END", True)
+    expression, is_exact = double
+    cases = [missing, *_doubtful(real), *_outside(dialect, bounds, real)]
+    cases += _ends(dialect, bounds, real) if is_exact else []
+    cases += _inside(dialect, bounds, real)
+    if bounds.step == 1 and is_exact:
+        cases.append(
+            f"WHEN {real} = {dialect.nearest(real)} AND {real} >= {bounds.low} AND {real} <= {bounds.high}"
+            f" THEN CAST({real} AS BIGINT)"
+        )
+    return NumberSQL(plain, expression, f"CASE {' '.join(cases)} END", True)
+
+
+def _missing(bounds: Bounds) -> str:
+    return number(DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code)
+
+
+def _beyond(bounds: Bounds, code: int) -> str:
+    return number(DROPPED_NUMBER if bounds.outside == DROP else code)
+
+
+def _of_whole(bounds: Bounds, value: str) -> str:
+    """Every whole number is decided: it is missing, outside, or its own code."""
+    low, high = number(max(bounds.low, -_LARGEST)), number(min(bounds.high, _LARGEST))
+    return (
+        f"CASE WHEN {value} IS NULL THEN {_missing(bounds)} WHEN {value} < {low} THEN {_beyond(bounds, bounds.low)}"
+        f" WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
+    )
+
+
+def _doubtful(real: str) -> list[str]:
+    """A number that is no double, or so small that some databases refuse to divide it."""
+    return [f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"]
+
+
+def _double(dialect: Dialect, content: float) -> str:
+    return f"CAST('{content!r}' AS {dialect.double})"
+
+
+def _outside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
+    """Outside beyond doubt."""
+    cases = []
+    for bound, sign, relation in ((bounds.lower, -1, "<"), (bounds.upper, 1, ">")):
+        margin = (abs(float(bound)) + float(bounds.step)) * 2.0**-40
+        edge = _double(dialect, float(bound) + sign * margin)
+        code = bounds.low if sign < 0 else bounds.high
+        cases.append(f"WHEN {real} {relation} {edge} THEN {_beyond(bounds, code)}")
+    return cases
+
+
+def _ends(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
+    """Exactly at a bound that a double can hold."""
+    return [
+        f"WHEN {real} = {_double(dialect, float(bound))} THEN {number(code)}"
+        for bound, code in ((bounds.lower, bounds.low), (bounds.upper, bounds.high))
+        if Fraction(repr(float(bound))) == bound
+    ]
+
+
+def _inside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
+    """Safely away from the middle between two steps and from the bounds, as `_columns.code_floats` has it."""
+    steps = f"({real} / {_double(dialect, float(bounds.step))})"
+    near = dialect.nearest(steps)
+    slack = f"(abs({steps}) * {_double(dialect, 2.0**-48)} + {_double(dialect, 2.0**-40)})"
+    return [
+        f"WHEN abs({steps} - {near}) + {slack} < {_double(dialect, 0.5)} AND {steps} > {bounds.low} + {slack}"
+        f" AND {steps} < {bounds.high} - {slack} THEN CAST({near} AS BIGINT)"
+    ]

@@ -1,0 +1,383 @@
+"""Aggregation where the data are: a database groups, sums and sends back cells, never free SQL and never more than is needed.
+
+Categories are grouped by their raw values, which the scalar reader then codes once each. Numbers are coded by the statement
+where they are beyond doubt (`_number_sql`) and come back as they are where they are not. Sums are of codes whose size the
+declaration bounds, in a type that is wide enough for them. Statements depend on the declaration and on the types of columns
+alone, and read the whole table.
+
+Rows of persons within the bound are aggregated in the database. Only the rows of persons beyond it are fetched, as codes,
+and chosen by the same keyed hash as on every other engine.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import Domain, Variable
+from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.engines._contribution import code_type, kept_rows
+from dalenius.engines._number_sql import Dialect, number, number_sql
+from dalenius.engines._people import people_of
+from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes
+from dalenius.spec.coding import DROPPED_NUMBER, Remark, reader
+
+IntArray = NDArray[np.int64]
+Rows = Sequence[Sequence[Any]]
+Run = Callable[[str], Iterator[Rows]]
+Batch = dict[str, IntArray]
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupKey:
+    """A variable by which rows are grouped: its expressions, and how their values become codes."""
+
+    variable: str
+    expressions: tuple[str, ...]
+    decode: Callable[[Sequence[Sequence[Any]]], IntArray]
+
+
+@dataclass(eq=False, kw_only=True)
+class Pushdown:
+    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of many rows."""
+
+    domain: Domain
+    secret: bytes
+    dialect: Dialect
+    kinds: Mapping[str, str]
+    relation: str
+    run: Run
+    stream: Run
+    _beyond: Batch | None = field(default=None, init=False)
+
+    def forget(self) -> None:
+        """The content may have changed: choose the rows of persons anew."""
+        self._beyond = None
+
+    def table(self, query: TableQuery) -> IntArray:
+        """One exact aggregate per cell."""
+        tally = Tally(query=query, domain=self.domain)
+        statement = _Grouped(self, query)
+        for rows in self.run(statement.sql):
+            statement.add(tally, rows)
+        if self.domain.unit_id is not None:
+            tally.add({"": _nothing(self._chosen()), **self._chosen()})
+        return tally.result()
+
+    def values(self, query: ValuesQuery) -> IntArray:
+        """Sorted values of one numeric variable, in steps."""
+        _ = self.domain.variable(query.value).bounds
+        names = tuple(dict.fromkeys([query.value, *(f.variable for f in query.where)]))
+        parts = [np.empty(0, dtype=np.int64)]
+        for batch, counts in self._counted(names):
+            mask = batch[query.value] != DROPPED_NUMBER
+            for condition in query.where:
+                mask &= passes(condition, self.domain.variable(condition.variable), batch[condition.variable])
+            parts.append(np.repeat(batch[query.value][mask], counts[mask]))
+        return np.sort(np.concatenate(parts))
+
+    def scan(self, names: Sequence[str]) -> Iterator[Batch]:
+        """Batches of coded rows, in any order."""
+        if self.domain.unit_id is not None:
+            yield {name: self._chosen()[name] for name in names}
+        keys = [self._key(name) for name in names]
+        chosen = ", ".join(e for key in keys for e in key.expressions) or "1"
+        for rows in self.stream(f"SELECT {chosen} FROM {self._coded(names)}"):
+            yield _decoded(keys, rows)
+
+    def contents(self, name: str) -> Iterator[tuple[object, int]]:
+        """Distinct raw values of a variable, with their counts."""
+        column = self.domain.variable(name).source_column
+        value = self.dialect.plain(self.dialect.name(column), self.kinds[column])
+        for rows in self.stream(f"SELECT {value} AS v, count(*) AS n FROM {self.relation} GROUP BY {value}"):
+            yield from ((row[0], int(row[1])) for row in rows)
+
+    def judge(self) -> Mapping[str, Any]:
+        """Counts of odd values, for the custodian."""
+        total, units, without, over = self._sizes()
+        zeros = tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
+        inside = sum(self._zero_rows(batch, counts) for batch, counts in self._counted(zeros)) if zeros else 0
+        return {
+            "rows": total,
+            "rows_skipped": 0,
+            "rows_kept": total - without - over,
+            "units": units,
+            "rows_without_unit": without,
+            "rows_over_max": over,
+            "rows_in_structural_zeros": inside,
+            "variables": {n: self._remarks(variable) for n, variable in self.domain.variables.items()},
+        }
+
+    def _sizes(self) -> tuple[int, int, int, int]:
+        """Rows, units, rows without a unit, and rows beyond the bound."""
+        if self.domain.unit_id is None:
+            total = sum(
+                int(row[0]) for rows in self.run(f"SELECT count(*) FROM {self.relation}") for row in rows
+            )
+            return total, total, 0, 0
+        most = self.domain.neighbours.max_rows
+        statement = (
+            f"SELECT u IS NULL, count(*), sum(n), sum(CASE WHEN n > {most} THEN n - {most} ELSE 0 END) FROM"
+            f" (SELECT {self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u IS NULL"
+        )
+        units = total = without = over = 0
+        for rows in self.run(statement):
+            for is_nobody, groups, count, beyond in rows:
+                total += int(count)
+                without += int(count) if is_nobody else 0
+                units += 0 if is_nobody else int(groups)
+                over += 0 if is_nobody else int(beyond)
+        return total, units, without, over
+
+    def _remarks(self, variable: Variable) -> dict[str, int]:
+        read = reader(variable)
+        remarks = {str(remark): 0 for remark in Remark}
+        for value, count in self.contents(variable.name):
+            remarks[str(read(value)[1])] += count
+        return remarks
+
+    def _zero_rows(self, batch: Batch, counts: IntArray) -> int:
+        inside = np.zeros(len(counts), dtype=bool)
+        for zero in self.domain.structural_zeros:
+            matched = np.ones(len(counts), dtype=bool)
+            for name, labels in zero.items():
+                categories = self.domain.variable(name).categories
+                matched &= np.isin(batch[name], [categories.code(label) for label in labels])
+            inside |= matched
+        return int(counts[inside].sum())
+
+    def _counted(self, names: Sequence[str]) -> Iterator[tuple[Batch, IntArray]]:
+        """Coded rows that count, equal ones together."""
+        keys = [self._key(name) for name in names]
+        chosen = ", ".join(e for key in keys for e in key.expressions)
+        statement = f"SELECT {chosen}, count(*) AS n FROM {self._coded(names)} GROUP BY {chosen}"
+        for rows in self.stream(statement):
+            yield _decoded(keys, rows), np.array([row[-1] for row in rows], dtype=np.int64)
+        if self.domain.unit_id is not None:
+            chosen_rows = self._chosen()
+            yield chosen_rows, np.ones(len(next(iter(chosen_rows.values()))), dtype=np.int64)
+
+    def _unit(self) -> str:
+        column = str(self.domain.unit_id)
+        name, kind = self.dialect.name(column), self.kinds[column]
+        return f"CASE WHEN {self.dialect.is_missing(name, kind)} THEN NULL ELSE {self.dialect.plain(name, kind)} END"
+
+    def _persons(self, *, are_beyond: bool) -> str:
+        """Rows of persons beyond the bound, or of those within it."""
+        unit, most = self._unit(), self.domain.neighbours.max_rows
+        beyond = f"(SELECT {unit} AS u FROM {self.relation} GROUP BY {unit} HAVING count(*) > {most})"
+        rows = f"(SELECT *, {unit} AS dalenius_unit FROM {self.relation})"
+        join, rule = ("JOIN", "IS NOT NULL") if are_beyond else ("LEFT JOIN", "IS NULL")
+        return (
+            f"(SELECT t.* FROM {rows} t {join} {beyond} b ON t.dalenius_unit = b.u"
+            f" WHERE t.dalenius_unit IS NOT NULL AND b.u {rule}) p"
+        )
+
+    def _chosen(self) -> Batch:
+        """The rows that count of persons who have more, chosen once, as codes of every declared variable."""
+        if self._beyond is None:
+            names = tuple(self.domain.variables)
+            keys = [self._key(name) for name in names]
+            chosen = ", ".join(e for key in keys for e in key.expressions)
+            relation = self._coded(names, self._persons(are_beyond=True), "dalenius_unit")
+            batches: list[Batch] = [{name: np.empty(0, dtype=np.int64) for name in names}]
+            units: list[Any] = []
+            for rows in self.stream(f"SELECT {chosen}, dalenius_unit FROM {relation}"):
+                batches.append(_decoded(keys, rows))
+                units += [row[-1] for row in rows]
+            self._beyond = self._choose(batches, units)
+        return self._beyond
+
+    def _choose(self, batches: Sequence[Batch], units: list[Any]) -> Batch:
+        import pyarrow as pa
+
+        variables = self.domain.variables
+        columns = {
+            n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables
+        }
+        keep, _ = kept_rows(self.domain, self.secret, columns, people_of([pa.array(units)] if units else []))
+        return {name: column[keep].astype(np.int64) for name, column in columns.items()}
+
+    def _coded(self, names: Sequence[str], relation: str = "", further: str = "") -> str:
+        """What stands after FROM: k, or c and x, of each variable by its place among the declared ones."""
+        if not relation:
+            is_bounded = self.domain.unit_id is not None
+            relation = self._persons(are_beyond=False) if is_bounded else self.relation
+        own = [further] if further else []
+        first, second, third = list(own), list(own), list(own)
+        is_fenced = False
+        for name in names:
+            variable, place = self.domain.variable(name), self._place(name)
+            column, kind = self.dialect.name(variable.source_column), self.kinds[variable.source_column]
+            if not variable.is_numeric:
+                first.append(f"{self.dialect.plain(column, kind)} AS k{place}")
+                second.append(f"k{place}")
+                third.append(f"k{place}")
+                continue
+            read = number_sql(
+                self.dialect, variable.bounds, column, kind, value=f"x{place}", real=f"d{place}"
+            )
+            first.append(f"{read.value} AS x{place}")
+            first += [f"{read.real} AS d{place}"] if read.real is not None else []
+            second.append(f"{read.code} AS c{place}")
+            third.append(f"c{place}")
+            is_fenced = is_fenced or read.may_be_undecided
+            if read.may_be_undecided:
+                second.append(f"x{place}")
+                third.append(f"CASE WHEN c{place} IS NULL THEN x{place} END AS r{place}")
+        if not names:
+            return relation
+        fence = self.dialect.fence if is_fenced else ""
+        inner = f"(SELECT {', '.join(first)} FROM {relation}{fence}) q1"
+        middle = f"(SELECT {', '.join(second)} FROM {inner}{fence}) q2"
+        return f"(SELECT {', '.join(third)} FROM {middle}) q3"
+
+    def _place(self, name: str) -> int:
+        return list(self.domain.variables).index(name)
+
+    def _may_be_undecided(self, name: str) -> bool:
+        variable = self.domain.variable(name)
+        column, kind = self.dialect.name(variable.source_column), self.kinds[variable.source_column]
+        return number_sql(self.dialect, variable.bounds, column, kind, value="x", real="d").may_be_undecided
+
+    def _key(self, name: str, edges: tuple[int, ...] | None = None) -> _GroupKey:
+        """A variable as a key of groups; between two of the edges all codes may stand for one another."""
+        variable, place = self.domain.variable(name), self._place(name)
+        read = _remembering(variable)
+        if not variable.is_numeric:
+            return _GroupKey(
+                name, (f"k{place}",), lambda columns: _array([read(value) for value in columns[0]])
+            )
+        rest = (f"r{place}",) if self._may_be_undecided(name) else ()
+        expression = None if edges is None else self.dialect.place(f"c{place}", edges)
+        if expression is None or edges is None:
+            return _GroupKey(name, (f"c{place}", *rest), lambda columns: _either(columns, read))
+        start = [edges[0] - 1, *edges] if edges else [variable.bounds.low]
+        dropped = f"c{place} = {number(DROPPED_NUMBER)}"
+        bucket = f"CASE WHEN c{place} IS NULL THEN NULL WHEN {dropped} THEN -1 ELSE {expression} END"
+        codes = [*start, DROPPED_NUMBER]
+
+        def decode(columns: Sequence[Sequence[Any]]) -> IntArray:
+            found = [None if bucket is None else codes[bucket] for bucket in columns[0]]
+            return _either([found, *columns[1:]], read)
+
+        return _GroupKey(name, (bucket, *rest), decode)
+
+
+class _Grouped:
+    """The statement of one table query, and how its groups enter the cells."""
+
+    def __init__(self, pushed: Pushdown, query: TableQuery) -> None:
+        domain, place = pushed.domain, pushed._place
+        largest_contribution(query, domain)
+        grouped = dict.fromkeys([a.variable for a in query.space.axes] + [f.variable for f in query.where])
+        self._keys = [pushed._key(name, _edges(query, domain.variable(name))) for name in grouped]
+        self._measured = [name for name in dict.fromkeys((query.value, query.weight)) if name is not None]
+        doubtful = [name for name in self._measured if pushed._may_be_undecided(name)]
+        self._rest = [pushed._key(name) for name in self._measured] if doubtful else []
+        is_plain = " AND ".join(f"r{place(name)} IS NULL" for name in doubtful)
+        parts = [e for key in self._keys for e in key.expressions]
+        if doubtful:
+            parts.append(f"CASE WHEN {is_plain} THEN 1 ELSE 0 END")
+            parts += [
+                f"CASE WHEN {is_plain} THEN NULL ELSE {e} END" for k in self._rest for e in k.expressions
+            ]
+        names = tuple(dict.fromkeys([*grouped, *self._measured]))
+        chosen = ", ".join([*parts, "count(*) AS n", f"{self._aggregate(pushed, query)} AS s"])
+        self.sql = f"SELECT {chosen} FROM {pushed._coded(names)}"
+        if parts:
+            self.sql += f" GROUP BY {', '.join(str(i + 1) for i in range(len(parts)))}"
+
+    def _aggregate(self, pushed: Pushdown, query: TableQuery) -> str:
+        """What the database takes of the rows that it could decide."""
+        if not self._measured:
+            return "count(*)"
+        code = {name: f"c{pushed._place(name)}" for name in self._measured}
+        present = " AND ".join(f"{c} IS NOT NULL AND {c} <> {number(DROPPED_NUMBER)}" for c in code.values())
+        share, widest = "1", 1
+        if query.aggregate is not Aggregate.COUNT:
+            bounds = pushed.domain.variable(str(query.value)).bounds
+            share = f"({code[str(query.value)]} - {number(query.centre)})"
+            widest = max(abs(bounds.low - query.centre), abs(bounds.high - query.centre))
+        if query.aggregate is Aggregate.SUM_OF_SQUARES:
+            # With weights of zero the square alone may leave 64 bits; in the wider type it cannot.
+            share = f"{pushed.dialect.wide(share)} * {share}" if widest**2 >= LIMIT else f"{share} * {share}"
+        if query.weight is not None:
+            share = f"{share} * {code[query.weight]}"
+        taken = f"CASE WHEN {present} THEN {share} END"
+        if query.aggregate is Aggregate.MINIMUM:
+            return f"min({taken})"
+        if query.aggregate is Aggregate.MAXIMUM:
+            return f"max({taken})"
+        if query.aggregate is Aggregate.LARGEST_ABSOLUTE:
+            return f"max(abs({taken}))"
+        return pushed.dialect.total(taken)
+
+    def add(self, tally: Tally, rows: Rows) -> None:
+        """Groups into cells: aggregates where the database could decide, counted values where it could not."""
+        width = sum(len(key.expressions) for key in self._keys)
+        plain = [row for row in rows if (not self._rest or row[width] == 1) and row[-1] is not None]
+        batch = {"": np.zeros(len(plain), dtype=np.int64), **_decoded(self._keys, plain)}
+        tally.add_aggregates(batch, [int(row[-1]) for row in plain])
+        if self._rest:
+            odd = [row for row in rows if row[width] != 1]
+            batch = {"": np.zeros(len(odd), dtype=np.int64), **_decoded(self._keys, odd)}
+            batch |= _decoded(self._rest, odd, width + 1)
+            tally.add(batch, np.array([row[-2] for row in odd], dtype=np.int64))
+
+
+def _edges(query: TableQuery, variable: Variable) -> tuple[int, ...] | None:
+    """Where the codes of a numeric variable change their cell or what filter they pass; None for categories."""
+    if not variable.is_numeric:
+        return None
+    cuts = [cut for axis in query.space.axes if axis.variable == variable.name for cut in axis.cuts]
+    for condition in query.where:
+        cuts += _ends(condition) if condition.variable == variable.name else []
+    return tuple(sorted(set(cuts)))
+
+
+def _ends(condition: Filter) -> list[int]:
+    low, high = condition.low, condition.high
+    return [*([] if low is None else [low]), *([] if high is None else [high + 1])]
+
+
+def _decoded(keys: Sequence[_GroupKey], rows: Rows, first: int = 0) -> Batch:
+    columns = list(zip(*rows, strict=True)) or [()] * (first + sum(len(k.expressions) for k in keys))
+    batch: Batch = {}
+    for key in keys:
+        batch[key.variable] = key.decode(columns[first : first + len(key.expressions)])
+        first += len(key.expressions)
+    return batch or {"": np.zeros(len(rows), dtype=np.int64)}
+
+
+def _either(columns: Sequence[Sequence[Any]], read: Callable[[object], int]) -> IntArray:
+    """The code that the database found, or the scalar reader's of what it could not decide."""
+    if len(columns) == 1:
+        return _array(columns[0])
+    return _array(
+        [read(rest) if code is None else code for code, rest in zip(columns[0], columns[1], strict=True)]
+    )
+
+
+def _array(codes: Sequence[int]) -> IntArray:
+    return np.array(codes, dtype=np.int64)
+
+
+def _nothing(batch: Batch) -> IntArray:
+    return np.zeros(len(next(iter(batch.values()))), dtype=np.int64)
+
+
+def _remembering(variable: Variable) -> Callable[[object], int]:
+    """The scalar reader, each distinct value once."""
+    read = reader(variable)
+    codes: dict[object, int] = {}
+
+    def remembered(value: object) -> int:
+        code = codes.get(value)
+        if code is None:
+            code = codes[value] = read(value)[0]
+        return code
+
+    return remembered

@@ -1,0 +1,196 @@
+"""Microdata in a PostgreSQL table: the server counts and sums, and sends back cells.
+
+`source = "postgresql://role@host/database?table=schema.name"` in a dataset document. The role may read and do nothing else,
+which is checked; a password comes from the environment or from a password file, never from the document. How values are
+read is decided as on every engine (`_pushdown`).
+"""
+
+import hmac
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, ClassVar
+from weakref import finalize
+
+from dalenius.core.domain import Domain
+from dalenius.core.law import IntArray
+from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.sealed import Sealed
+from dalenius.engines._declared import check_columns
+from dalenius.engines._postgresql_session import SCHEMES, Address, Session, quoted
+from dalenius.engines._pushdown import Pushdown
+from dalenius.errors import DocumentError
+
+__all__ = ["PostgreSQLSource"]
+
+_WHOLE = ("int2", "int4", "int8", "oid")
+_FLOATS = ("float4", "float8")
+_PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
+_PARTS = 4
+
+
+class PostgreSQLDialect:
+    """PostgreSQL's own words. Texts are compared byte by byte, whatever collation a column has."""
+
+    double: ClassVar[str] = "DOUBLE PRECISION"
+    # Without it the planner would write the double of a value wherever it is used, and parse a text eight times.
+    fence: ClassVar[str] = " OFFSET 0"
+
+    def name(self, column: str) -> str:
+        """A quoted identifier."""
+        return quoted(column)
+
+    def plain(self, column: str, kind: str) -> str:
+        """Numbers and Booleans as they are, doubles for floats, everything else as text."""
+        if kind in _WHOLE:
+            return f"CAST({column} AS BIGINT)"
+        if kind in _FLOATS:
+            return f"CAST({column} AS DOUBLE PRECISION)"
+        return column if kind in ("bool", "numeric") else f'CAST({column} AS TEXT) COLLATE "C"'
+
+    def is_missing(self, column: str, kind: str) -> str:
+        """NaN is a value of its own kind here, equal to itself."""
+        is_nan = f" OR {column} = 'NaN'" if kind in (*_FLOATS, "numeric") else ""
+        return f"({column} IS NULL{is_nan})"
+
+    def whole(self, column: str, kind: str) -> str | None:
+        """Integers, and Booleans as 1 and 0."""
+        if kind == "bool":
+            return f"CAST(CAST({column} AS INTEGER) AS BIGINT)"
+        return f"CAST({column} AS BIGINT)" if kind in _WHOLE else None
+
+    def real(self, column: str, kind: str) -> tuple[str, bool] | None:
+        """A cast that would fail, for a number beyond all doubles, is not made."""
+        if kind in _FLOATS:
+            return f"CAST({column} AS DOUBLE PRECISION)", True
+        if kind in _WHOLE:
+            return f"CAST({column} AS DOUBLE PRECISION)", False
+        if kind == "bool":
+            return f"CAST(CAST({column} AS INTEGER) AS DOUBLE PRECISION)", True
+        if kind == "numeric":
+            size = f"abs({column})"
+            is_safe = f"{size} = 0 OR ({size} > 1e-100 AND {size} < 1e100)"
+            return f"CASE WHEN {is_safe} THEN CAST({column} AS DOUBLE PRECISION) END", False
+        text = self.plain(column, kind)
+        # A decimal of at most 15 digits is the decimal that its double prints as.
+        is_plain = f"length({text}) <= 15 AND {text} ~ '{_PLAIN_NUMBER}'"
+        return f"CASE WHEN {is_plain} THEN CAST({text} AS DOUBLE PRECISION) END", True
+
+    def nearest(self, expression: str) -> str:
+        """Half to even, for doubles."""
+        return f"round({expression})"
+
+    def wide(self, expression: str) -> str:
+        """A number of arbitrary width."""
+        return f"CAST({expression} AS NUMERIC)"
+
+    def total(self, expression: str) -> str:
+        """The sum of 64-bit integers is of arbitrary width here."""
+        return f"sum({expression})"
+
+    def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
+        """A binary search."""
+        if not edges:
+            return "0"
+        return f"width_bucket({expression}, CAST(ARRAY[{', '.join(map(str, edges))}] AS BIGINT[]))"
+
+
+class PostgreSQLSource:
+    """A table of a PostgreSQL database, seen through a declared domain."""
+
+    turn: ClassVar[int] = 0
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, domain: Domain, address: str, secret: bytes = b"", *, table: str = "") -> None:
+        self.domain = domain
+        self._session = Session(Address.of(address, table))
+        self._finalizer = finalize(self, self._session.close)
+        self._state = self._session.token()
+        check_columns(self._columns(), self._session.kinds)
+        for name in self._columns():
+            if self._session.kinds[name] == "nested":
+                raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+        self._pushed = Pushdown(
+            domain=domain,
+            secret=secret,
+            dialect=PostgreSQLDialect(),
+            kinds=self._session.kinds,
+            relation=self._session.relation,
+            run=self._session.run,
+            stream=self._session.stream,
+        )
+
+    @classmethod
+    def accepts(cls, data: object) -> bool:
+        """An address of a PostgreSQL database."""
+        return isinstance(data, str) and data.partition("://")[0].lower() in SCHEMES
+
+    @classmethod
+    def open(
+        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+    ) -> "PostgreSQLSource":
+        """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
+        return cls(domain, data, secret, table=table)
+
+    def table(self, query: TableQuery) -> Sealed[IntArray]:
+        """One exact aggregate per cell."""
+        self.stamp()
+        return Sealed(self._pushed.table(query))
+
+    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
+        """Sorted values of one numeric variable, in steps."""
+        self.stamp()
+        return Sealed(self._pushed.values(query))
+
+    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
+        """Batches of coded rows."""
+        for name in variables:
+            self.domain.variable(name)
+        self.stamp()
+        yield from self._pushed.scan(tuple(dict.fromkeys(variables)))
+
+    def judge(self) -> Mapping[str, Any]:
+        """Counts of odd values, for the custodian."""
+        self.stamp()
+        return self._pushed.judge()
+
+    def stamp(self) -> tuple[object, ...]:
+        """The state of the database that is read: equal as long as no transaction can have changed a row of it."""
+        state = self._session.token()
+        if state != self._state:
+            self._state = state
+            self._pushed.forget()
+        return state
+
+    def close(self) -> None:
+        """End the connection; a later question opens another."""
+        self._session.close()
+
+    def fingerprint(self, key: bytes) -> str:
+        """Keyed digest of the declared columns as a multiset of rows: a table has no order.
+
+        The server hashes each row with a key of its own and sends sums of the hashes, so that no row leaves it.
+        """
+        self.stamp()
+        own = blake2b(key, digest_size=32, person=b"dalenius-rows-pg").digest()
+        names = sorted(self._columns())
+        row = ", ".join(f"CAST({quoted(name)} AS TEXT)" for name in names).replace("%", "%%")
+        hashed = f"sha256(CAST(%s AS BYTEA) || convert_to(CAST(ROW({row}) AS TEXT), 'UTF8'))"
+        parts = (
+            f"sum(CAST(CAST('x' || substr(h, {1 + 15 * i}, 15) AS BIT(60)) AS BIGINT))" for i in range(_PARTS)
+        )
+        relation = self._session.relation.replace("%", "%%")
+        statement = (
+            f"SELECT count(*), {', '.join(parts)} FROM"
+            f" (SELECT encode({hashed}, 'hex') AS h FROM {relation} OFFSET 0) q"
+        )
+        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        for name in names:
+            digest.update(f"column {len(name)} {name} {self._session.kinds[name]}\n".encode())
+        for rows in self._session.run(statement, (own,)):
+            digest.update(" ".join(str(int(part or 0)) for part in rows[0]).encode())
+        return digest.hexdigest()
+
+    def _columns(self) -> list[str]:
+        names = [variable.source_column for variable in self.domain.variables.values()]
+        names += [self.domain.unit_id] if self.domain.unit_id is not None else []
+        return list(dict.fromkeys(names))

@@ -1,0 +1,249 @@
+"""Two hundred small data sets in one, told apart by a variable: one statement of an engine answers for all of them.
+
+Every kind of column that engines hold meets every kind of declaration, and every odd value that is known to be read
+differently by different databases is among the values: NaN, infinities, -0.0, NULL, ties between two steps, doubles whose shortest
+decimal is disputed, the ends of 64 bits, amounts of 10^18, dates, texts that look like numbers, and persons with many rows.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
+from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.sealed import Sealed
+from dalenius.engines.memory import MemorySource
+from dalenius.testing import engine_kit
+
+SETS = 200
+_ROWS = 9
+_FLOATS = (
+    0.0,
+    -0.0,
+    0.25,
+    0.5,
+    0.75,
+    1.0,
+    -1.25,
+    0.1,
+    999.75,
+    1000.0,
+    1000.25,
+    1e23,
+    2.0**-44,
+    5e-324,
+    -5e-324,
+)
+_ODD_FLOATS = (
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    1e308,
+    -1e308,
+    9007199254740993.0,
+    12.0,
+    36.5,
+    -50.0,
+)
+_TEXTS = (
+    "1",
+    "2",
+    "1.5",
+    "-7",
+    "007",
+    "+3",
+    ".5",
+    "5.",
+    " 7 ",
+    "1e2",
+    "1e400",
+    "-1e-400",
+    "333333333333333333",
+    "0.1",
+)
+_WORDS = ("a", "é", "e\u0301", "A", "", " ", "x y", "٣", "nan", "inf", "a ", "quo'te", "日本")
+
+_POOLS: Mapping[str, Sequence[Any]] = {
+    "word": _WORDS,
+    "code": (1, 2, -3, 4, 0, 2**63 - 1, -(2**63)),
+    "ratio": (0.5, 1.0, -0.0, 0.0, 2.0, 1e16, 0.1, float("nan"), float("inf")),
+    "flag": (True, False),
+    "price": tuple(map(Decimal, ("1.50", "2.00", "0.00", "-0.25", "99999999.99"))),
+    "day": (date(2020, 1, 1), date(1999, 12, 31), date(2024, 2, 29), date(1, 1, 1)),
+    "age": (-1, 0, 1, 34, 35, 99, 100, 101, 2**63 - 1, -(2**63)),
+    "huge": (
+        10**18,
+        -(10**18),
+        10**18 + 500,
+        1500,
+        2500,
+        0,
+        499,
+        2**63 - 1,
+        -(2**63),
+        999_999_999_999_999_500,
+    ),
+    "big": (10**9, 10**9 + 1, 999_999_999, 0, -1, 3),
+    "amount": _FLOATS + _ODD_FLOATS,
+    "cents": tuple(map(Decimal, ("0.00", "0.01", "12.34", "-0.01", "100.00", "100.01", "49.99"))),
+    "typed": _TEXTS + _WORDS,
+    "yes": (True, False),
+    "weight": (0, 1, 2, 3, 4),
+}
+
+
+def _categories(*labels: str, missing: str = DROP, unseen: str = DROP) -> Categories:
+    return Categories(labels=labels, missing=missing, unseen=unseen)
+
+
+def _bounds(lower: int, upper: int, step: str = "1", **rules: str) -> Bounds:
+    return Bounds(lower=Fraction(lower), upper=Fraction(upper), step=Fraction(step), **rules)
+
+
+_DOMAINS: Mapping[str, Categories | Bounds] = {
+    "word": _categories("a", "é", "e\u0301", "", "x y", "other", unseen="other", missing="a"),
+    "code": _categories("1", "2", "-3", missing="2"),
+    "ratio": _categories("0.5", "1", "0", "10000000000000000", "inf", "0.1"),
+    "flag": _categories("true", "false", missing="false"),
+    "price": _categories("1.5", "2", "0", "-0.25", unseen="2"),
+    "day": _categories("2020-01-01", "1999-12-31", "2024-02-29"),
+    "age": _bounds(0, 100, outside="drop"),
+    "huge": _bounds(-(10**18), 10**18, "1000"),
+    "big": _bounds(0, 10**9),
+    "amount": _bounds(-50, 1000, "1/2", missing="0"),
+    "cents": _bounds(0, 100, "1/100", outside="drop"),
+    "typed": _bounds(-9, 900, "1/3", missing="-9"),
+    "yes": _bounds(0, 1),
+    "weight": _bounds(0, 3),
+}
+
+
+@cache
+def stacked_domain(*, has_persons: bool) -> Domain:
+    """Declarations of every kind, and the number of the data set."""
+    sets = Categories(labels=tuple(str(number) for number in range(SETS)))
+    variables = {"set": Variable(name="set", domain=sets)}
+    variables |= {name: Variable(name=name, domain=domain) for name, domain in _DOMAINS.items()}
+    unit = "person" if has_persons else "row"
+    return Domain(
+        name="stacked",
+        population="stacked",
+        version="1",
+        variables=variables,
+        neighbours=Neighbours(relation=Relation.ADD_REMOVE, unit=unit, max_rows=2 if has_persons else 1),
+        unit_id="person" if has_persons else None,
+        structural_zeros=({"flag": ("true",), "code": ("1",)},),
+    )
+
+
+@cache
+def stacked_columns() -> Mapping[str, Sequence[Any]]:
+    """The rows of all data sets; a tenth of the values are missing, and some persons have many rows."""
+    draw = random.Random(20260101)
+    columns: dict[str, list[Any]] = {"set": [], "person": [], **{name: [] for name in _POOLS}}
+    for number in range(SETS):
+        for _ in range(draw.randrange(0, 2 * _ROWS)):
+            columns["set"].append(number)
+            columns["person"].append(draw.choice((None, *(f"{number}:{who}" for who in "aabbcdé"))))
+            for name, pool in _POOLS.items():
+                columns[name].append(None if draw.random() < 0.1 else draw.choice(pool))
+    return columns
+
+
+def _axis(name: str) -> Axis:
+    if name == "set":
+        return Axis(variable="set", labels=tuple(map(str, range(SETS))), codes=tuple(range(SETS)))
+    labels = _DOMAINS[name].labels  # type: ignore[union-attr]
+    return Axis(variable=name, labels=labels, codes=tuple(range(len(labels))))
+
+
+def _cut(name: str, *cuts: int) -> Axis:
+    return Axis(variable=name, labels=tuple(f"from {cut}" for cut in cuts[:-1]), cuts=cuts)
+
+
+def table_queries() -> list[TableQuery]:
+    """Every aggregate, over every kind of column."""
+    each = _axis("set")
+    counts = [
+        TableQuery(space=CellSpace((each, _axis("word"), _axis("flag")))),
+        TableQuery(space=CellSpace((each, _axis("code"), _axis("day")))),
+        TableQuery(space=CellSpace((each, _axis("ratio"), _axis("price")))),
+        TableQuery(space=CellSpace((each, _cut("age", 0, 1, 35, 100, 101))), value="huge"),
+        TableQuery(space=CellSpace((each, _cut("amount", -100, 0, 1, 2, 1999, 2001))), weight="weight"),
+        TableQuery(
+            space=CellSpace((each, _cut("typed", -27, 0, 5, 300))),
+            where=(Filter(variable="cents", high=5000), Filter(variable="code", codes=(0, 2))),
+        ),
+    ]
+    sums = [
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="huge"),
+        TableQuery(space=CellSpace(()), aggregate=Aggregate.SUM_OF_SQUARES, value="big"),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.SUM_OF_SQUARES, value="big", centre=7),
+        TableQuery(
+            space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="amount", weight="yes", centre=-5
+        ),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="typed", weight="cents"),
+    ]
+    extremes = [
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MINIMUM, value="cents"),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MAXIMUM, value="huge"),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.LARGEST_ABSOLUTE, value="typed", centre=3),
+    ]
+    return counts + sums + extremes
+
+
+def value_queries() -> list[ValuesQuery]:
+    """Sorted values, of all rows and of some."""
+    where = (Filter(variable="age", low=1, high=99), Filter(variable="word", codes=(0, 1, 5)))
+    return [ValuesQuery(value="amount"), ValuesQuery(value="typed", where=where)]
+
+
+@cache
+def _expected(has_persons: bool) -> MemorySource:
+    return MemorySource(stacked_domain(has_persons=has_persons), stacked_columns(), engine_kit.SECRET)
+
+
+def check_stacked(factory: engine_kit.Factory, *, has_persons: bool) -> None:
+    """Every call on all data sets at once, equal to the memory engine; the data are opened once."""
+    domain, columns = stacked_domain(has_persons=has_persons), stacked_columns()
+    expected, source = _expected(has_persons), factory(domain, columns, engine_kit.SECRET)
+    for query in table_queries():
+        about = f"{query.aggregate} of {query.value} by {[axis.variable for axis in query.space.axes]}"
+        _compare(source.table(query), expected.table(query), about)
+    for question in value_queries():
+        _compare(source.values(question), expected.values(question), f"values of {question.value}")
+
+    def opened(_: Domain, __: engine_kit.Columns, ___: bytes) -> Any:
+        return source
+
+    engine_kit.check_scan(opened, domain, columns)
+    engine_kit.check_judgement(opened, domain, columns)
+
+
+def _compare(received: Sealed[Any], expected: Sealed[Any], about: str) -> None:
+    np.testing.assert_array_equal(
+        received.open_below_the_gate(), expected.open_below_the_gate(), err_msg=about
+    )
+
+
+def check_many_categories(factory: engine_kit.Factory, count: int = 100_000) -> None:
+    """A list of categories that no statement could spell out."""
+    labels = tuple(str(number) for number in range(count))
+    variable = Variable(name="code", domain=Categories(labels=labels))
+    domain = Domain(
+        name="many",
+        population="many",
+        version="1",
+        variables={"code": variable},
+        neighbours=Neighbours(relation=Relation.ADD_REMOVE),
+    )
+    columns = {"code": [str(number) for number in range(0, count, 97)] + ["0", "none of them", None]}
+    space = CellSpace((Axis(variable="code", labels=labels, codes=tuple(range(count))),))
+    engine_kit.check_table(factory, domain, columns, TableQuery(space=space))
