@@ -9,6 +9,7 @@ __version__ = VERSION
 # In the order in which data flow.
 __all__ = [
     "table",
+    "batch",
     "Request",
     "Curator",
     "Ledger",
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     from dalenius.ledger import Ledger
     from dalenius.publish import load, save
     from dalenius.spec.request import RequestDocument as Request
-    from dalenius.spec.table import table
+    from dalenius.spec.table import batch, table
 else:
     # Imported on first use, so that `import dalenius` and --help stay fast.
     _HOMES = {
         "table": "dalenius.spec.table",
+        "batch": "dalenius.spec.table",
         "Request": "dalenius.spec.request:RequestDocument",
         "Curator": "dalenius.curator.curator",
         "Ledger": "dalenius.ledger",

@@ -36,6 +36,7 @@ def in_folder(path: Path, *folders: str) -> bool:
 def test_public_names_are_pinned() -> None:
     flow = [
         "table",
+        "batch",
         "Request",
         "Curator",
         "Ledger",

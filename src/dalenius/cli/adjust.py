@@ -33,6 +33,7 @@ def adjust(
     as_json: AsJson = False,
 ) -> None:
     """Adjust what a release shows. Measured values stay in it, and intervals are made of them."""
+    from dalenius.cli.documents import read_release
     from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
     from dalenius.errors import ParameterError
@@ -42,7 +43,7 @@ def adjust(
     from dalenius.spec.load import load_dataset
     from dalenius.spec.show import ShowPart
 
-    measured = load(release)
+    measured = read_release(release)
     totals = None
     if published is not None:
         dataset = load_dataset(published)

@@ -11,13 +11,13 @@ from dalenius.errors import BudgetError, BudgetExhausted, DaleniusError, QuotaEx
 
 if TYPE_CHECKING:
     from dalenius.curator.curator import Curator
-    from dalenius.spec.request import RequestDocument
+    from dalenius.spec.batch import Asked
 
 _SMALLEST = -6
 
 
 def with_advice(
-    refusal: BudgetError, curator: "Curator", document: "RequestDocument", analyst: str, is_official: bool
+    refusal: BudgetError, curator: "Curator", document: "Asked", analyst: str, is_official: bool
 ) -> BudgetError:
     """The same refusal, which now says what would fit. Free: plans and quotes, never data."""
     if not isinstance(refusal, BudgetExhausted | QuotaExhausted):

@@ -25,6 +25,7 @@ def check(
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.spec import load
+    from dalenius.spec.batch import BatchDocument
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.request import RequestDocument
 
@@ -34,7 +35,7 @@ def check(
     facts: dict[str, Any] = {"document": kind, "valid": True}
     if isinstance(content, DatasetDocument):
         facts |= _dataset(content)
-    elif isinstance(content, RequestDocument) and content.dataset:
+    elif isinstance(content, RequestDocument | BatchDocument) and content.dataset:
         facts |= _request(content, origin)
     if as_json:
         emit(facts)
@@ -61,7 +62,8 @@ def _dataset(document: Any) -> dict[str, Any]:
 
 def _request(document: Any, origin: Path | str) -> dict[str, Any]:
     from dalenius.spec import load
-    from dalenius.spec.canonical import canonical
+    from dalenius.spec.batch import form_of, members_of
 
-    form = canonical(document, load.load_dataset(load.dataset_of(document, origin)).domain())
-    return {"dataset": document.dataset, "cells": form.space.size, "digest": form.digest}
+    domain = load.load_dataset(load.dataset_of(document, origin)).domain()
+    cells = sum(form_of(member, domain).space.size for member in members_of(document))
+    return {"dataset": document.dataset, "cells": cells, "digest": form_of(document, domain).digest}

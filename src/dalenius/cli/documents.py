@@ -24,10 +24,19 @@ def written(document: Path) -> Path | str:
 
 
 def read_release(document: Path) -> "Release":
-    """A release, from its document, the directory that holds it, or standard input."""
+    """A release, from its document, the directory that holds it, or standard input; `FILE#2` is the second table of a batch."""
     from dalenius.publish import load
     from dalenius.publish._document import from_json
 
-    if str(document) != STANDARD_INPUT:
+    if str(document) == STANDARD_INPUT:
+        return from_json(sys.stdin.buffer.read())
+    place, sign, number = str(document).rpartition("#")
+    if not sign or not number.isdigit() or document.exists():
         return load(document)
-    return from_json(sys.stdin.buffer.read())
+    release = load(place)
+    if not 1 <= int(number) <= len(release.members):
+        raise DocumentError(
+            f"{place!r} has no table {number}: "
+            + (f"it is a batch of {len(release.members)} tables." if release.members else "it is no batch.")
+        )
+    return release.members[int(number) - 1]

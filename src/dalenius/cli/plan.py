@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from dalenius.core.domain import Domain
     from dalenius.core.plan import TablePlan
+    from dalenius.spec.batch import BatchDocument
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.policy import PolicyDocument
 
@@ -60,11 +62,11 @@ def plan(
     from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
+    from dalenius.spec.batch import BatchDocument, about
     from dalenius.spec.speech import conditions, expectation, headline, name_of
-    from dalenius.spec.subject import subject_of
 
     origin = written(request)
-    document = load.load_request(origin)
+    document = load.load_asked(origin)
     dataset = load.load_dataset(load.dataset_of(document, origin))
     rules = policy_for(dataset, policy)
     domain = dataset.domain()
@@ -72,10 +74,10 @@ def plan(
     if is_curve or wanted or plot is not None:
         from dalenius.cli.trade_off import show_trade_off
 
-        show_trade_off(planner, document, wanted=wanted, plot=plot, as_json=as_json)
+        show_trade_off(planner, load.load_request(document), wanted=wanted, plot=plot, as_json=as_json)
         return
     planned = planner.plan(document)
-    subject = subject_of(document, domain, dataset.dataset.title)
+    subject = about(document, domain, dataset.dataset.title)
     content = {
         "definition": planned.definition,
         "budget": planned.budget.to_dict(),
@@ -91,6 +93,9 @@ def plan(
         emit(content)
         return
     out = console()
+    if isinstance(document, BatchDocument):
+        _print_batch(document, planned, domain)
+        return
     out.print(styled((subject.title or headline(subject, document.axes(domain)), "bold")))
     if subject.title:
         out.print(headline(subject, document.axes(domain)))
@@ -121,6 +126,31 @@ def plan(
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     out.print(f"Cost: {planned.cost}")
+    for warning in planned.warnings:
+        out.print(styled(("Note:", "yellow"), f" {warning}"))
+
+
+def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domain") -> None:
+    """Every table with the error to expect, then the price of all of them beside the sum of their own."""
+    from dalenius.cli.output import console, roughly
+    from dalenius.cli.terminal import styled
+    from dalenius.spec.batch import about
+    from dalenius.spec.speech import conditions, expectation, headline, name_of
+
+    out, tables = console(), planned.preview["tables"]
+    out.print(styled((document.title or f"Batch of {len(tables)} tables", "bold")))
+    for member, part in zip(document.members, tables, strict=True):
+        cells = part.get("cells")
+        size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}, "
+        subject = about(member, domain)
+        name = member.title or headline(subject, member.axes(domain))
+        out.print(styled((name, "bold"), f": {size}{part['mechanism']}, share {part['share']}"))
+        if subject.where:
+            out.print(f"  Only {'; '.join(conditions(subject))}")
+        for sentence in expectation(member.method, part, roughly, label=partial(name_of, subject)):
+            out.print(f"  {sentence}")
+    for sentence in expectation("", planned.preview, roughly):
+        out.print(sentence)
     for warning in planned.warnings:
         out.print(styled(("Note:", "yellow"), f" {warning}"))
 

@@ -58,7 +58,7 @@ def release(
     from dalenius.spec import load
 
     origin = written(request)
-    document = load.load_request(origin)
+    document = load.load_asked(origin)
     dataset = load.dataset_of(document, origin)
     declared = load.load_dataset(dataset)
     book = existing_ledger(ledger, declared)

@@ -24,7 +24,6 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
     """The subject and the guarantee, then every table that fits, with margins of error where there are some."""
     from dalenius.linear.display import displayed
     from dalenius.spec.answer import as_read
-    from dalenius.spec.speech import conditions
 
     out, release = console(), as_read(release)
     source, subject = release.provenance, release.about
@@ -35,17 +34,30 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
         source.dataset if subject.dataset in ("", source.dataset) else f"{subject.dataset} ({source.dataset})"
     )
     out.print(styled((dataset, "bold"), f" {source.version}   ", request))
-    if subject.where:
-        out.print(styled(("Only", "bold"), f" {'; '.join(conditions(subject))}"))
-    if subject.universe:
-        out.print(subject.universe)
+    if not release.members:
+        _print_covered(release)
     out.print(styled((source.guarantee, "dim")))
     for warning in source.warnings:
         out.print(styled(("Note:", "yellow"), f" {warning}"))
-    if not release.tables:
-        out.print(styled(("The outcome was 'no reply'. It was charged like any other.", "yellow")))
-    for display in displayed(release):
-        print_table(release, display, confidence=confidence, most_rows=most_rows)
+    for part in release.parts:
+        if release.members:
+            out.print(styled("\n", (part.about.title, "bold")) if part.about.title else "")
+            _print_covered(part)
+        if not part.tables:
+            out.print(styled(("The outcome was 'no reply'. It was charged like any other.", "yellow")))
+        for display in displayed(part):
+            print_table(part, display, confidence=confidence, most_rows=most_rows)
+
+
+def _print_covered(release: "Release") -> None:
+    """Whose records are counted."""
+    from dalenius.spec.speech import conditions
+
+    subject = release.about
+    if subject.where:
+        console().print(styled(("Only", "bold"), f" {'; '.join(conditions(subject))}"))
+    if subject.universe:
+        console().print(subject.universe)
 
 
 def print_table(release: "Release", display: "Display", *, confidence: float, most_rows: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from statistics import NormalDist
 from typing import Any
 
@@ -89,3 +90,19 @@ class TablePlan:
         """The measurements in order, whatever the answers."""
         for measurement in self.measurements:  # noqa: UP028 - outcomes are sent in, which a tuple cannot receive
             yield measurement
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BatchPlan(TablePlan):
+    """Several plans that are all fixed in advance, reserved as one event.
+
+    `parts` are the plans of the tables in canonical order, `single` what they would cost one by one.
+    """
+
+    parts: tuple[TablePlan, ...]
+    single: Cost
+
+    @property
+    def error(self) -> float:
+        """The largest of the tables' margins of error; NaN where one depends on the data."""
+        return max((part.error for part in self.parts), key=lambda error: (isnan(error), error))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
+from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law, Withheld
 from dalenius.core.rationals import plain, rational
-from dalenius.errors import NotPublic, RequestError, UnknownName
+from dalenius.errors import NotPublic, RequestError, UnknownName, Unsupported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMAT = "dalenius-release/1"
+# The law of a batch as a whole.
+BATCH = Withheld("each table of a batch has a law of its own; take one of its members")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +293,10 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
-    """Measured blocks, shown tables, the law that ties them, adjustments made, and provenance."""
+    """Measured blocks, shown tables, the law that ties them, adjustments made, and provenance.
+
+    A batch has `members`, each a release of its own with its own law; the batch itself has none that inference could use.
+    """
 
     blocks: tuple[Block, ...]
     tables: tuple[Table, ...]
@@ -300,6 +305,36 @@ class Release:
     adjustments: tuple[Mapping[str, Any], ...] = ()
     status: Status = Status.DRAFT
     subject: Subject | None = None
+    members: tuple["Release", ...] = ()
+
+    @classmethod
+    def batch(
+        cls, members: Sequence["Release"], *, provenance: Provenance, status: Status, subject: Subject | None
+    ) -> "Release":
+        """Several releases that were charged as one: all their blocks and tables, each under the law of its own member."""
+        return cls(
+            blocks=tuple(block for member in members for block in member.blocks),
+            tables=tuple(table for member in members for table in member.tables),
+            law=BATCH,
+            provenance=provenance,
+            status=status,
+            subject=subject,
+            members=tuple(members),
+        )
+
+    def with_members(self, members: Sequence["Release"]) -> "Release":
+        """A variant of a batch with other members."""
+        whole = Release.batch(members, provenance=self.provenance, status=self.status, subject=self.subject)
+        return replace(whole, adjustments=self.adjustments)
+
+    @property
+    def parts(self) -> tuple["Release", ...]:
+        """The members of a batch, or the release itself: what products and analyses go through."""
+        return self.members or (self,)
+
+    def owner(self, table: Table) -> "Release":
+        """The member that shows a table; itself where it is no batch."""
+        return next((part for part in self.members if any(table is own for own in part.tables)), self)
 
     @property
     def about(self) -> Subject:
@@ -345,7 +380,9 @@ class Release:
         return isinstance(self.law, Joint)
 
     def with_(self, **changes: Any) -> "Release":
-        """A variant of this release."""
+        """A variant of this release; a batch is changed table by table."""
+        if self.members and changes.keys() & {"tables", "blocks", "law"}:
+            raise Unsupported("A batch is changed table by table: take one of its members.")
         return replace(self, **changes)
 
     def interval(
@@ -358,7 +395,7 @@ class Release:
         from dalenius.linear import tabulation
 
         ends = tabulation.sampled_bounds if with_sampling else tabulation.bounds
-        lower, upper = ends(self, self.table, confidence)
+        lower, upper = ends(self.owner(self.table), self.table, confidence)
         return lower.reshape(self.table.shape), upper.reshape(self.table.shape)
 
     def margin(self, *names: str) -> Table:
@@ -371,19 +408,22 @@ class Release:
         """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra `formats`)."""
         from dalenius.linear import answers, notebook
 
-        return notebook.pandas_frame(answers.columns(self, table or self.table, confidence))
+        one = table or self.table
+        return notebook.pandas_frame(answers.columns(self.owner(one), one, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":
         """The same as a polars data frame."""
         from dalenius.linear import answers, notebook
 
-        return notebook.polars_frame(answers.columns(self, table or self.table, confidence))
+        one = table or self.table
+        return notebook.polars_frame(answers.columns(self.owner(one), one, confidence))
 
     def plot(self, path: object = None, *, table: Table | None = None, confidence: float = 0.95) -> "Axes":
         """Every cell with its margin of error (needs the extra `plot`); of many cells the largest."""
         from dalenius.publish import _notebook
 
-        return _notebook.draw_release(self, table or self.table, path, confidence)
+        one = table or self.table
+        return _notebook.draw_release(self.owner(one), one, path, confidence)
 
     def __str__(self) -> str:
         shapes = ", ".join(" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables[:4])

@@ -7,7 +7,7 @@
 >>> release = curator.release("request.toml")                             # doctest: +SKIP
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +17,9 @@ from typing import Any, overload
 from dalenius import version
 from dalenius.core.budget import Cost
 from dalenius.core.contracts import Adjustment, Source
-from dalenius.core.plan import TablePlan
+from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
-from dalenius.core.release import Provenance, Release, Status, Subject
+from dalenius.core.release import Block, Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
 from dalenius.curator.inspection import Inspection
@@ -38,13 +38,24 @@ from dalenius.postprocess._possible import within
 from dalenius.postprocess._show import adjustments, declared_totals, shown
 from dalenius.publish._document import as_read, from_json, to_json
 from dalenius.spec import load
-from dalenius.spec.canonical import Canonical, canonical
+from dalenius.spec.batch import (
+    TOGETHER,
+    Asked,
+    BatchDocument,
+    about,
+    as_asked,
+    form_of,
+    member_requests,
+    members_of,
+    places_of,
+)
+from dalenius.spec.canonical import Canonical, digest
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
-from dalenius.spec.subject import subject_of
 
 RequestLike = str | Path | Mapping[str, Any] | RequestDocument
+AskedLike = RequestLike | BatchDocument
 DatasetLike = str | Path | Mapping[str, Any] | DatasetDocument
 PolicyLike = str | Path | Mapping[str, Any] | PolicyDocument
 Stage = Callable[[str], None]
@@ -173,6 +184,10 @@ class Curator:
         """Read a request document."""
         return request if isinstance(request, RequestDocument) else load.load_request(request)
 
+    def asked(self, request: AskedLike) -> Asked:
+        """Read a request document, or a batch of several tables."""
+        return request if isinstance(request, RequestDocument) else load.load_asked(request)
+
     @property
     def left(self) -> Cost:
         """What the population may still spend on its master account."""
@@ -190,15 +205,14 @@ class Curator:
         """
         return self.holding.register(by=by, accept_unseen=accept_unseen)
 
-    def plan(self, request: RequestLike) -> TablePlan:
+    def plan(self, request: AskedLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
-        document = self.request(request)
-        subject = subject_of(document, self.domain, self.document.dataset.title)
-        return replace(self.planner.plan(document), subject=subject)
+        document = self.asked(request)
+        return replace(self.planner.plan(document), subject=self._about(document))
 
     def release(
         self,
-        request: RequestLike,
+        request: AskedLike,
         *,
         analyst: str = "",
         approved_by: str = "",
@@ -211,11 +225,10 @@ class Curator:
         An official table is the custodian's own: it is paid from the share kept back for official tables and from no
         analyst's quota. `status` is the policy's unless given.
         """
-        document = self.request(request)
+        document = self.asked(request)
         stage("planning")
         plan = self.planner.plan_stored(document)
-        form = canonical(document, self.domain)
-        subject = subject_of(document, self.domain, self.document.dataset.title)
+        form = form_of(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(
             document,
@@ -230,8 +243,8 @@ class Curator:
         published = self.ledger.find(charge.key)
         adjust = self._adjustments(document)
         if published is not None:
-            return shown(self._read(published, subject), adjust)
-        rules.check_universe(document, self.domain)
+            return shown(self._read(published, document), adjust)
+        self._check_universe(document)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
@@ -241,9 +254,9 @@ class Curator:
         try:
             reservation = self.ledger.reserve(charge, lease)
             if reservation.stored is not None:
-                return shown(self._read(reservation.stored, subject), adjust)
+                return shown(self._read(reservation.stored, document), adjust)
             bound = replace(reservation, fingerprint=fingerprint)
-            return shown(self._complete(plan, bound, form, subject, first, stage), adjust)
+            return shown(self._complete(plan, bound, form, document, first, stage), adjust)
         except Exception:
             raise
         except BaseException as error:
@@ -251,14 +264,14 @@ class Curator:
             stop = stopped(error, self.ledger, charge, lease)
         raise stop
 
-    def quote(self, request: RequestLike, *, analyst: str = "", is_official: bool = False) -> Cost:
+    def quote(self, request: AskedLike, *, analyst: str = "", is_official: bool = False) -> Cost:
         """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
-        document = self.request(request)
-        plan, form = self.planner.plan_stored(document), canonical(document, self.domain)
+        document = self.asked(request)
+        plan, form = self.planner.plan_stored(document), form_of(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         if self.ledger.find(charge.key) is None:
-            rules.check_universe(document, self.domain)
+            self._check_universe(document)
         return self.ledger.quote(charge)
 
     def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
@@ -281,7 +294,7 @@ class Curator:
 
     def charge(
         self,
-        document: RequestDocument,
+        document: Asked,
         plan: TablePlan,
         form: Canonical,
         fingerprint: str,
@@ -329,7 +342,7 @@ class Curator:
         plan: TablePlan,
         reservation: Reservation,
         form: Canonical,
-        subject: Subject,
+        document: Asked,
         status: Status,
         stage: Stage,
     ) -> Release:
@@ -338,16 +351,17 @@ class Curator:
         What is answered is what is read back. Where that is the very document just written it need not be parsed.
         """
         try:
-            release = self._measure(plan, reservation, form, stage).with_(status=status, subject=subject)
-            document = to_json(release)
+            measured = self._measure(plan, reservation, form, document, stage)
+            release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
+            content = to_json(release)
             stage("storing")
-            stored = self.ledger.commit(reservation, document, status=str(status))
-            if stored.document != document:
-                return self._read(stored, subject)
-            return replace(as_read(release), status=Status(stored.status), subject=subject)
+            stored = self.ledger.commit(reservation, content, status=str(status))
+            if stored.document != content:
+                return self._read(stored, document)
+            return self._as_asked(replace(as_read(release), status=Status(stored.status)), document)
         except Exception:
             # The exception's frames hold an answer that nobody may read; it is dropped with them.
-            release, document = None, b""
+            measured, release, content = None, None, b""
         # Nothing left the process, so whoever asks again may complete the charge.
         with suppress(Exception):
             self.ledger.abandon(reservation)
@@ -358,13 +372,13 @@ class Curator:
         plan: TablePlan,
         reservation: Reservation,
         form: Canonical,
+        document: Asked,
         stage: Stage,
     ) -> Release:
-        neighbours = plan.neighbours
         passage = gate.run(
             plan,
             self.holding.source,
-            neighbours,
+            plan.neighbours,
             plan.reservation,
             self._rng,
             entry=reservation.entry,
@@ -373,14 +387,44 @@ class Curator:
         if not self.holding.is_unchanged(reservation.fingerprint):
             # The file moved under the measurement: what was read is not what was registered.
             raise AfterCharge(reservation.entry)
+        provenance = self._provenance(plan, reservation, form)
+        if not isinstance(plan, BatchPlan) or not isinstance(document, BatchDocument):
+            return self._answer(plan, passage.by_step, provenance)
+        members, steps = [], list(passage.by_step)
+        requests = member_requests(document, self.domain)
+        contents = [requests[place] for place in places_of(document, self.domain)]
+        for part, content in zip(plan.parts, contents, strict=True):
+            own, steps = steps[: len(part.measurements)], steps[len(part.measurements) :]
+            of_member = replace(
+                provenance,
+                request=content,
+                digest=digest(content),
+                mechanism=part.mechanism,
+                strategy=part.strategy,
+                evidence=part.evidence.to_dict(),
+                warnings=part.warnings,
+            )
+            members.append(self._answer(part, own, of_member))
+        return Release.batch(members, provenance=provenance, status=Status.DRAFT, subject=None)
+
+    def _answer(self, plan: TablePlan, steps: Sequence[Block | None], provenance: Provenance) -> Release:
+        """What one plan's steps gave, as the policy shows it; no table where a step was silent."""
+        blocks = tuple(block for block in steps if block is not None)
+        tables = plan.assemble(blocks) if len(blocks) == len(steps) else ()
+        release = Release(blocks=blocks, tables=tables, law=plan.law, provenance=provenance)
+        ruled = rules.apply(self.policy.table, within(plan.limits, release))
+        return shown(ruled, adjustments(self.policy.show)) if _adds_up(ruled) else ruled
+
+    def _provenance(self, plan: TablePlan, reservation: Reservation, form: Canonical) -> Provenance:
         definition = self.planner.definition(plan.budget)
-        provenance = Provenance(
+        together = f" {TOGETHER}" if isinstance(plan, BatchPlan) else ""
+        return Provenance(
             dataset=self.domain.name,
             population=self.domain.population,
             version=self.domain.version,
             definition=plan.definition,
             budget=plan.budget.to_dict(),
-            neighbours=neighbours.to_dict(),
+            neighbours=plan.neighbours.to_dict(),
             cost=plan.reservation.to_dict(),
             mechanism=plan.mechanism,
             strategy=plan.strategy,
@@ -390,17 +434,15 @@ class Curator:
             digest=form.digest,
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
-            guarantee=f"{definition.sentence(plan.budget)} {plan.promise}",
+            guarantee=f"{definition.sentence(plan.budget)} {plan.promise}{together}",
             warnings=plan.warnings,
             is_tainted=self._rng.is_tainted,
         )
-        tables = plan.assemble(passage.blocks) if not passage.silent else ()
-        release = Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
-        ruled = rules.apply(self.policy.table, within(plan.limits, release))
-        return shown(ruled, adjustments(self.policy.show)) if _adds_up(ruled) else ruled
 
-    def _adjustments(self, document: RequestDocument) -> list[Adjustment]:
+    def _adjustments(self, document: Asked) -> list[Adjustment]:
         """What [show] of the request asks for: refused before anything is charged where a document lacks it."""
+        if isinstance(document, BatchDocument):
+            return []
         show, published, anchor = document.show, None, None
         if show.published:
             published = declared_totals(
@@ -416,15 +458,24 @@ class Curator:
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
 
-    def _sensitive(self, document: RequestDocument) -> tuple[str, ...]:
+    def _sensitive(self, document: Asked) -> tuple[str, ...]:
         """Variables of the request that carry a cap of their own."""
         used = document.variables(self.domain)
         return tuple(sorted(name for name in used if self.domain.variable(name).is_sensitive))
 
-    def _read(self, stored: StoredRelease, subject: Subject) -> Release:
+    def _check_universe(self, document: Asked) -> None:
+        for member in members_of(document):
+            rules.check_universe(member, self.domain)
+
+    def _about(self, document: Asked) -> Subject:
+        return about(document, self.domain, self.document.dataset.title)
+
+    def _as_asked(self, release: Release, document: Asked) -> Release:
+        return as_asked(release, document, self.domain, self.document.dataset.title)
+
+    def _read(self, stored: StoredRelease, document: Asked) -> Release:
         """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
-        release = replace(from_json(stored.document), status=Status(stored.status))
-        return release if release.subject is None else replace(release, subject=subject)
+        return self._as_asked(replace(from_json(stored.document), status=Status(stored.status)), document)
 
 
 def _adds_up(release: Release) -> bool:

@@ -4,22 +4,25 @@ Everything below this line of the program is exact and sealed; everything that l
 worst case was charged before the first row was read. Read this file to audit that claim:
 
 1. `run` refuses to start without a reservation that covers the plan.
-2. Each step is priced again, and the running sum may never exceed the reservation.
+2. Each step is priced again, and the running sum may never exceed the reservation. The steps of a batch, which are all fixed in
+   advance, are priced together as one event, by the same function that priced the reservation.
 3. Noise with a public scale is drawn before the data are read.
 4. Nothing about the content of the data can choose between two error messages: after the first fetch there is one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dalenius.core.budget import Cost
 from dalenius.core.contracts import Measurement, Plan, Source
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.plan import BatchPlan
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
 from dalenius.errors import AfterCharge, InternalError
+from dalenius.ledger.composition import as_one, in_sequence
 
 Stage = Callable[[str], None]
 
@@ -30,6 +33,8 @@ class Passage:
 
     blocks: tuple[Block, ...]
     silent: tuple[str, ...]
+    # What each step gave, in order; None where it was silent.
+    by_step: tuple[Block | None, ...] = ()
 
 
 def run(
@@ -56,15 +61,14 @@ def run(
 def _drive(
     plan: Plan, source: Source, neighbours: Neighbours, reserved: Cost, rng: RandomSource, stage: Stage
 ) -> Passage:
-    blocks: list[Block] = []
+    by_step: list[Block | None] = []
     silent: list[str] = []
-    spent: Cost | None = None
+    taken: list[Measurement] = []
     steps = plan.steps()
     measurement: Measurement | None = next(steps, None)
     while measurement is not None:
-        cost = measurement.profile(neighbours).cost()
-        spent = cost if spent is None else spent + cost
-        if not spent.fits(reserved):
+        taken.append(measurement)
+        if not _fits(plan, taken, neighbours, reserved):
             raise InternalError("A step would exceed the reservation.")
         stage("drawing noise")
         drawn = measurement.draw(rng)
@@ -73,14 +77,30 @@ def _drive(
         outcome = measurement.run(exact, drawn, rng)
         block = measurement.block(outcome)
         if block is None or isinstance(outcome, NoReply):
+            block = None
             silent.append(measurement.name)
-        else:
-            blocks.append(block)
+        by_step.append(block)
         try:
             measurement = steps.send(outcome)
         except StopIteration:
             measurement = None
-    return Passage(blocks=tuple(blocks), silent=tuple(silent))
+    blocks = tuple(block for block in by_step if block is not None)
+    return Passage(blocks=blocks, silent=tuple(silent), by_step=tuple(by_step))
+
+
+def _fits(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbours, reserved: Cost) -> bool:
+    """Whether all steps so far stay within the reservation: by their sum, or as the beginning of a batch that does as a whole.
+
+    Who sees a beginning sees no more than who sees the whole.
+    """
+    summed = in_sequence((step.profile(neighbours).cost() for step in taken), neighbours.relation)
+    if summed.fits(reserved) or not isinstance(plan, BatchPlan):
+        return summed.fits(reserved)
+    whole = plan.measurements
+    is_beginning = all(step is listed for step, listed in zip(taken, whole, strict=False))
+    if not is_beginning or len(taken) > len(whole):
+        return False
+    return as_one([step.profile(neighbours) for step in whole], reserved.delta).fits(reserved)
 
 
 def _fetch(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]

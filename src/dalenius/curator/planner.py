@@ -13,7 +13,7 @@ from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Scope
-from dalenius.core.plan import TablePlan
+from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.errors import (
@@ -26,7 +26,9 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact import effort
+from dalenius.methods._batch import BatchAsked, Purse, batch_of, member_plans
 from dalenius.postprocess._show import check as check_show
+from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
 from dalenius.spec.method import Method
@@ -50,18 +52,44 @@ class Planner:
     domain: Domain
     policy: PolicyDocument
 
-    def plan(self, request: RequestDocument) -> TablePlan:
+    def plan(self, request: Asked) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
         plan = self.plan_stored(request)
-        rules.check_universe(request, self.domain)
+        for member in members_of(request):
+            rules.check_universe(member, self.domain)
         return plan
 
-    def plan_stored(self, request: RequestDocument) -> TablePlan:
+    def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
+        if isinstance(request, BatchDocument):
+            return self._plan_batch(request)
+        return self._ruled(self._planned(request), request)
+
+    def _plan_batch(self, batch: BatchDocument) -> BatchPlan:
+        """Every table planned and ruled as if it were asked for alone, and all of them priced as one event."""
+        budget = batch.budget()
+        definition = self.definition(budget)
+        _check_amounts(budget, definition)
+        # Two tables that are one are refused before anything is searched.
+        _ = form_of(batch, self.domain)
+        neighbours = replace(self.domain.neighbours, scope=definition.scope)
+        places = places_of(batch, self.domain)
+        members = [batch.members[place] for place in places]
+        shares = [batch.shares[place] for place in places]
+        asked = BatchAsked(shares=tuple(shares), budget=budget, definition=definition, neighbours=neighbours)
+        plans = member_plans(asked, lambda number, purse: self._planned(members[number], purse))
+        ruled = tuple(self._ruled(plan, member) for plan, member in zip(plans, members, strict=True))
+        self._check_size(sum(int(plan.preview.get("cells") or 0) for plan in ruled))
+        plan = batch_of(asked, ruled)
+        tables = [plan.preview["tables"][places.index(place)] for place in range(len(places))]
+        return replace(plan, preview={**plan.preview, "tables": tables})
+
+    def _planned(self, request: RequestDocument, purse: Purse | None = None) -> TablePlan:
+        """The plan of a method, for the request's own budget or for a part of a batch's."""
         rules.check_weight(request)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
-        question, form = self._question(request)
+        question = self._question(request, purse)
         _check_scope(method, question)
         try:
             with effort.limited():
@@ -74,12 +102,15 @@ class Planner:
         if request.margins(self.domain) is None:
             # A method may show several numbers of each cell.
             self._check_size(int(plan.preview.get("cells") or 0))
-        plan = self._for_one(plan, request, question)
-        rules.check_show(request.show, self.policy)
         if universe_of(request, self.domain).unshown:
             _ = question.universe
         _check_read(question)
-        rules.check(plan, request, form.space, self.policy)
+        return self._for_one(plan, request, question)
+
+    def _ruled(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
+        """The plan as the policy's rules shape it, or a refusal."""
+        rules.check_show(request.show, self.policy)
+        rules.check(plan, request, canonical(request, self.domain).space, self.policy)
         return self._said(rules.shaped(plan, self.policy.table), request)
 
     def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
@@ -124,10 +155,14 @@ class Planner:
                 raise UnknownName.among(f"option of {name!r}", key, list(keys))
         return method
 
-    def _question(self, request: RequestDocument) -> tuple[Question, Canonical]:
-        budget = request.budget()
-        definition = self.definition(budget)
-        _check_amounts(budget, definition)
+    def _question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
+        if purse is None:
+            budget = request.budget()
+            definition = self.definition(budget)
+            _check_amounts(budget, definition)
+        else:
+            # A batch's own promise was checked; in which currency a part of it is spent is arithmetic.
+            definition, budget = purse
         form = canonical(request, self.domain)
         self.check(request, form)
 
@@ -136,7 +171,7 @@ class Planner:
         ) -> Mechanism:
             return self.choose(named, sensitivity, part, definition, noise)
 
-        question = Question(
+        return Question(
             domain=self.domain,
             policy=self.policy,
             budget=budget,
@@ -146,7 +181,6 @@ class Planner:
             _request=request,
             _form=form,
         )
-        return question, form
 
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""

@@ -15,7 +15,6 @@ References
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from itertools import product
 from typing import ClassVar
 
 from dalenius.core import conversions
@@ -26,12 +25,10 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.exact.additive import product_losses
-from dalenius.exact.loss import LossDistribution, of_statement
+from dalenius.exact.composed import composed_losses
 
 __all__ = ["Approximate"]
 
-_MOST_WORK = 256
 _DOUBT = 1e-6
 
 
@@ -119,22 +116,4 @@ def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
 
 def _by_losses(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
     """The sum of the loss distributions, over every combination of the steps' worst moves."""
-    choices: list[tuple[LossDistribution, ...]] = []
-    work = 1
-    for profile in profiles:
-        if profile.shifts:
-            choices.append(product_losses(profile.shifts))
-        elif profile.epsilon is not None:
-            choices.append((of_statement(profile.epsilon, profile.delta),))
-        else:
-            raise TooLarge("A step states no loss distribution.")
-        work *= len(choices[-1])
-    if work > _MOST_WORK or len(profiles) > _MOST_WORK:
-        raise TooLarge("The combinations of moves are too many for an exact curve.")
-    worst = Fraction(0)
-    for chosen in product(*choices):
-        whole = chosen[0]
-        for part in chosen[1:]:
-            whole = whole.beside(part)
-        worst = max(worst, whole.delta(epsilon))
-    return worst
+    return max(loss.delta(epsilon) for loss in composed_losses(profiles))

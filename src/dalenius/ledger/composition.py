@@ -14,7 +14,10 @@ from functools import reduce
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_of_group, rho_of_group, to_replace
 from dalenius.core.neighbours import Relation
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.core.profile import PrivacyProfile
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.exact.approximate_concentrated import rho_of
+from dalenius.exact.composed import composed_losses
 from dalenius.exact.loss import LossDistribution, of_statement
 
 _STEP = Fraction(1, 10**9)
@@ -94,6 +97,26 @@ def for_group(cost: Cost, size: int) -> Cost:
         delta=cost.delta,
         epsilon=None if cost.epsilon is None else pure_of_group(cost.epsilon, size),
     )
+
+
+def as_one(profiles: Sequence[PrivacyProfile], delta: Fraction | None = None) -> Cost:
+    """What the master account is charged for steps that are all fixed in advance, as one event: never more than their sum.
+
+    With a failure probability, `delta`, it is the least rho that the loss distribution of all steps together has outside an event
+    of that probability; the failures that steps state themselves are part of it. It is the sum where that is less, or where the
+    loss is too large to be listed.
+    """
+    whole = in_sequence((profile.cost() for profile in profiles), profiles[0].relation)
+    if not delta or whole.delta > delta:
+        return whole
+    try:
+        pairs = [rho_of(loss, delta) for loss in composed_losses(profiles)]
+    except TooLarge:
+        return whole
+    rho, failure = max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+    if rho >= whole.rho or failure > delta:
+        return whole
+    return Cost(relation=whole.relation, rho=rho, delta=failure)
 
 
 def optimum(steps: Iterable[tuple[Fraction, Fraction, int]]) -> LossDistribution:

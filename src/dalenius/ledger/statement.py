@@ -123,6 +123,8 @@ def what_of(body: Mapping[str, Any]) -> str:
     request = body.get("request", {})
     if isinstance(request.get("title"), str) and request["title"]:
         return str(request["title"])
+    if request.get("tables"):
+        return f"batch of {len(request['tables'])} tables"
     axes = request.get("axes") or request.get("by") or body.get("variables") or ()
     words = [str(a.get("variable", "")) if isinstance(a, Mapping) else str(a) for a in axes]
     name = str(request.get("measure") or request.get("statistic") or "release")

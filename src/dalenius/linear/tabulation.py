@@ -36,6 +36,7 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     normal ends at its exact variance. Counts are never negative, so the lower end is cut at zero, which keeps the
     coverage; an upper end below zero is raised to zero.
     """
+    release = release.owner(table)
     if not 0 < confidence < 1:
         raise ParameterError(
             f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence"
@@ -76,6 +77,7 @@ def _kernel_values(release: Release, table: Table) -> FloatArray:
 
 def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not estimated."""
+    release = release.owner(table)
     if table.sampled is None or not is_estimate(release.law):
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
     if table.name != release.tables[0].name:

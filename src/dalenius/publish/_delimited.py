@@ -33,6 +33,7 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     table = None if table is None else labelled_table(stored, release, table)
     if table is not None or len(release.tables) == 1:
         one = table or release.table
+        release = release.owner(one)
         head = header(one.space, columns_of([one]))
         names = [*head, *_subject_names(head)]
         lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter)]
@@ -43,11 +44,12 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     columns = [f"{name}_category" if name in shown else name for name in axes]
     lines = [_joined([first, *columns, *shown, *_subject_names([first, *columns])], delimiter)]
     has_sampling = len(shown) > len(COLUMNS)
-    for each in release.tables:
-        start = _label(heading(release, each), delimiter) + delimiter
+    for part, each in [(own, table) for own in release.parts for table in own.tables]:
+        # Two tables of a batch may differ in their conditions alone; their titles tell them apart.
+        name = part.about.title if release.members else ""
+        start = _label(name or heading(part, each), delimiter) + delimiter
         lines += [
-            start + row
-            for row in _rows(release, each, confidence, delimiter, axes, has_sampling=has_sampling)
+            start + row for row in _rows(part, each, confidence, delimiter, axes, has_sampling=has_sampling)
         ]
     return "\n".join(lines) + "\n"
 

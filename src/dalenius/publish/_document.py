@@ -24,29 +24,41 @@ _SCALARS = (str, int, float, bool, type(None))
 def to_json(release: Release) -> bytes:
     """Canonical bytes of a release."""
     parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
-    parts["blocks"] = _listed(
-        _object(_block(block), {"values": integers(block.values)}) for block in release.blocks
-    )
+    blocks, tables = _own(release)
+    parts["blocks"] = _listed(_object(_block(block), {"values": integers(block.values)}) for block in blocks)
     parts["tables"] = _listed(
         _object(_table(table), {"values": floats(table.values), "variance": one_or_floats(table.variance)})
-        for table in release.tables
+        for table in tables
     )
+    if release.members:
+        parts["members"] = _listed(to_json(member) for member in release.members)
     return _object({}, parts)
 
 
 def to_document(release: Release) -> dict[str, Any]:
     """The document as plain Python values."""
+    blocks, tables = _own(release)
+    members = {"members": [to_document(member) for member in release.members]} if release.members else {}
     return _heading(release) | {
-        "blocks": [_block(block) | {"values": block.values.tolist()} for block in release.blocks],
+        "blocks": [_block(block) | {"values": block.values.tolist()} for block in blocks],
         "tables": [
             _table(table) | {"values": tidy_list(table.values), "variance": one_or_list(table.variance)}
-            for table in release.tables
+            for table in tables
         ],
+        **members,
     }
+
+
+def _own(release: Release) -> tuple[tuple[Block, ...], tuple[Table, ...]]:
+    """Blocks and tables that stand in a release's own part of its document: those of a batch stand in its members."""
+    return ((), ()) if release.members else (release.blocks, release.tables)
 
 
 def as_read(release: Release) -> Release:
     """What `from_json(to_json(release))` answers, without writing and reading the numbers."""
+    if release.members:
+        whole = _read(json.loads(canonical_bytes(_heading(release))) | {"blocks": [], "tables": []})
+        return whole.with_members([as_read(member) for member in release.members])
     document = json.loads(canonical_bytes(_heading(release)))
     document["blocks"] = [
         json.loads(canonical_bytes(_block(block))) | {"values": block.values} for block in release.blocks
@@ -141,6 +153,9 @@ def from_json(content: bytes | str) -> Release:
 
 
 def _read(document: dict[str, Any]) -> Release:
+    if document.get("members"):
+        whole = {name: part for name, part in document.items() if name != "members"}
+        return _read(whole).with_members([_read(member) for member in document["members"]])
     provenance = dict(document["provenance"])
     provenance["warnings"] = tuple(provenance.get("warnings", ()))
     return Release(

@@ -15,7 +15,15 @@ from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, two_l
 from dalenius.linear.tabulation import bounds, errors_in_words
 from dalenius.publish._crossed import crossed
 from dalenius.spec.answer import as_read
-from dalenius.spec.speech import conditions, expectation, has_error, heading, measured, name_of
+from dalenius.spec.speech import (
+    conditions,
+    expectation,
+    has_error,
+    heading,
+    measured,
+    name_of,
+    title_of_release,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,14 +38,18 @@ def release_lines(release: Release) -> str:
     source, subject = release.provenance, release.about
     if not release.tables:
         return two_lines(f"Release of {source.dataset} {source.version}", "the outcome was 'no reply'")
-    title = subject.title or heading(release, release.table)
-    others = len(release.tables) - 1
+    title = subject.title or title_of_release(release)
+    others = 0 if release.members else len(release.tables) - 1
     more = f" and {others} more table{'' if others == 1 else 's'}" if others else ""
     amounts = ", ".join(f"{name} {amount}" for name, amount in source.budget.items() if name != "definition")
     cells = f"{release.table.space.size:,} cells" if release.table.space.size > 1 else "1 cell"
+    if release.members:
+        size = f"{len(release.members)} tables charged as one"
+    else:
+        size = f"{cells}, {errors_in_words(release.table)}"
     return two_lines(
         f"Release of {source.dataset} {source.version}: {title}{more}",
-        f"{cells}, {errors_in_words(release.table)}, {source.definition} {amounts}, {release.status}",
+        f"{size}, {source.definition} {amounts}, {release.status}",
     )
 
 
@@ -47,14 +59,25 @@ def release_html(release: Release, confidence: float = 0.95) -> str:
     source, subject = release.provenance, release.about
     title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
     only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
+    every = [(part, one) for part in release.parts for one in displayed(part)]
     tables = "".join(
-        crossed(release, one, confidence, _MOST_ROWS) for one in displayed(release)[:_MOST_TABLES]
+        _heading_of(part, release) + crossed(part, one, confidence, _MOST_ROWS)
+        for part, one in every[:_MOST_TABLES]
     )
     left_out = len(release.tables) - _MOST_TABLES
     more = f"{left_out} more tables: release.tables." if left_out > 0 else ""
     silent = "" if release.tables else "The outcome was 'no reply'. It was charged like any other."
     notes = (more, silent, only, subject.universe, source.guarantee, *source.warnings)
     return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
+
+
+def _heading_of(part: Release, release: Release) -> str:
+    """The words of a batch's member above its table."""
+    if not release.members:
+        return ""
+    only = f"Only {'; '.join(conditions(part.about))}." if part.about.where else ""
+    title = f"<h3>{escape(part.about.title)}</h3>" if part.about.title else ""
+    return title + paragraphs(*filter(None, (only, part.about.universe)))
 
 
 def draw_release(release: Release, table: Table, path: object, confidence: float) -> "Axes":
@@ -72,7 +95,7 @@ def plan_lines(plan: TablePlan) -> str:
     """What would be released, at which cost and with which error."""
     error = f"± {short(plan.error)} (95 %)" if isfinite(plan.error) else "error not known before"
     return two_lines(
-        f"Plan of {_title(plan.subject) or 'a table'}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
+        f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
         f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
     )
 
@@ -90,7 +113,7 @@ def plan_html(plan: TablePlan) -> str:
     ]
     notes = [*said, str(plan.preview.get("universe", "")), *plan.warnings]
     return grid(
-        f"Plan: {_title(plan.subject) or 'a table'}",
+        f"Plan: {_title(plan.subject) or _kind(plan)}",
         ["", "Known before any data are read"],
         lines,
         labels=2,
@@ -99,10 +122,15 @@ def plan_html(plan: TablePlan) -> str:
 
 
 def _title(subject: Subject | None) -> str:
-    if subject is None:
-        return ""
+    if subject is None or not subject.measure:
+        return subject.title if subject else ""
     by = ", ".join(name_of(subject, axis) for axis in subject.order)
     return subject.title or f"{measured(subject)}{' by ' + by if by else ''}"
+
+
+def _kind(plan: TablePlan) -> str:
+    tables = plan.preview.get("tables")
+    return f"a batch of {len(tables)} tables" if tables else "a table"
 
 
 def _cells(plan: TablePlan) -> str:

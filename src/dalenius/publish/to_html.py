@@ -11,13 +11,13 @@ import numpy as np
 from dalenius.core.domain import CellSpace
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
-from dalenius.core.release import Release
+from dalenius.core.release import Release, Subject
 from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
 from dalenius.publish._crossed import crossed
 from dalenius.publish._format import Format
 from dalenius.spec.answer import as_read
-from dalenius.spec.speech import conditions, has_error, heading
+from dalenius.spec.speech import conditions, has_error, title_of_release
 
 __all__ = ["HTML", "to_html"]
 
@@ -40,20 +40,34 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
     """Every table of a release as one page."""
     release = as_read(release)
     source, subject = release.provenance, release.about
-    shown = displayed(release)
-    name = title or subject.title or heading(release, release.table)
-    only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
-    only += f"<p>{escape(subject.universe)}</p>" if subject.universe else ""
-    parts = "".join(
-        f"<section>{crossed(release, display, confidence)}{_figure(release, display, confidence)}</section>"
-        for display in shown
-    )
+    name = title or subject.title or title_of_release(release)
+    only = "" if release.members else _covered(subject)
+    parts = "".join(_part(release, part, confidence) for part in release.parts)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(name)}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(name)}</h1>"
         f'<p class="lead">{escape(subject.dataset or source.dataset)}, version {escape(source.version)}</p>{only}'
         f"<p>{escape(source.guarantee)}</p>{parts}{_facts(release)}</main></body></html>"
+    )
+
+
+def _covered(subject: Subject) -> str:
+    """Whose records are counted."""
+    only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
+    return only + (f"<p>{escape(subject.universe)}</p>" if subject.universe else "")
+
+
+def _part(release: Release, part: Release, confidence: float) -> str:
+    """The tables of a release; those of a batch's member stand under its own words."""
+    head = ""
+    if release.members:
+        title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
+        silent = "" if part.tables else "<p>The outcome was 'no reply'. It was charged like any other.</p>"
+        head = f"{title}{_covered(part.about)}{silent}"
+    return head + "".join(
+        f"<section>{crossed(part, display, confidence)}{_figure(part, display, confidence)}</section>"
+        for display in displayed(part)
     )
 
 

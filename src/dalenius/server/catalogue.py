@@ -103,22 +103,31 @@ class Catalogue:
             self._drop()
 
 
+def _cells(request: Mapping[str, Any]) -> int:
+    """Cells of a canonical request."""
+    axes = request.get("axes", [])
+    return prod(len(a["cells"]) if "cells" in a else max(len(a.get("cuts", ())) - 1, 1) for a in axes)
+
+
 def _view(entry: Entry) -> ReleaseView:
     body = entry.body
     request = body["request"]
+    # A batch is one charge for several tables.
+    tables = request.get("tables") or [request]
     axes = request.get("axes", [])
     names = tuple(str(axis.get("variable", "")) for axis in axes)
     measure = method_of(request)
     of = f" of {request['of']}" if request.get("of") else ""
+    what = f"{measure}{of} by {', '.join(names)}" if names else f"{measure}{of}"
     return ReleaseView(
         entry=entry.name,
         dataset=str(body["dataset"]),
         version=str(body["version"]),
         population=entry.population,
-        title=f"{measure}{of} by {', '.join(names)}" if names else f"{measure}{of}",
+        title=f"batch of {len(tables)} tables" if len(tables) > 1 else what,
         measure=measure,
         variables=names,
-        cells=prod(len(a["cells"]) if "cells" in a else max(len(a.get("cuts", ())) - 1, 1) for a in axes),
+        cells=sum(map(_cells, tables)),
         definition=str(body["definition"]),
         budget=dict(body["budget"]),
         cost=dict(body["cost"]),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dalenius.errors import DocumentError
+from dalenius.spec.batch import Asked, BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.policy import PolicyDocument
@@ -103,7 +104,7 @@ def _load(kind: type[D], given: Given) -> tuple[D, Path]:
     _refuse_wrong_kind(kind, content)
     if kind is DatasetDocument:
         content = _with_code_lists(content, base)
-    elif kind is RequestDocument and _is_a_file(given):
+    elif kind in (RequestDocument, BatchDocument) and _is_a_file(given):
         content = _with_noise_table(content, base)
     return kind.from_dict(content), base
 
@@ -139,6 +140,7 @@ def _refuse_wrong_kind(kind: type[Document], content: Mapping[str, Any]) -> None
     marks: dict[type[Document], str] = {
         DatasetDocument: "variables",
         RequestDocument: "privacy",
+        BatchDocument: "privacy",
         PolicyDocument: "budget",
     }
     for other, mark in marks.items():
@@ -155,7 +157,25 @@ def load_dataset(given: Given) -> DatasetDocument:
 
 
 def load_request(given: Given) -> RequestDocument:
-    """A request document."""
+    """A request document; a list of tables is refused where one is served."""
+    asked = load_asked(given)
+    if isinstance(asked, BatchDocument):
+        raise DocumentError(
+            "This is a batch: [[table]] lists several tables that are charged as one. A batch is planned and released by `dalenius"
+            " plan` and `dalenius release`, or by Curator.plan and Curator.release. Here ask for one table, under [table].",
+            received="batch",
+        )
+    return asked
+
+
+def load_asked(given: Given) -> Asked:
+    """A request document, or a batch of them where [[table]] stands in it."""
+    if isinstance(given, RequestDocument | BatchDocument):
+        return given
+    if isinstance(given, str | Path | Mapping):
+        content, _ = read_mapping(given, RequestDocument.kind)
+        if isinstance(content.get("table"), list | tuple):
+            return _load(BatchDocument, given)[0]
     return _load(RequestDocument, given)[0]
 
 
@@ -164,13 +184,13 @@ def load_policy(given: Given) -> PolicyDocument:
     return _load(PolicyDocument, given)[0]
 
 
-def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | RequestDocument | PolicyDocument:
+def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | Asked | PolicyDocument:
     """A document of whichever kind its keys show it to be."""
     content, _ = read_mapping(given)
     if "variables" in content or isinstance(content.get("dataset"), Mapping):
         return load_dataset(given)
     if "privacy" in content or isinstance(content.get("dataset"), str):
-        return load_request(given)
+        return load_asked(given)
     if "budget" in content or set(content) <= set(PolicyDocument.model_fields):
         return load_policy(given)
     raise DocumentError(
@@ -178,7 +198,7 @@ def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | Request
     )
 
 
-def dataset_of(request: RequestDocument, given: Given) -> Path:
+def dataset_of(request: Asked, given: Given) -> Path:
     """The dataset document that a request read from `given` names, as a path."""
     base = Path(given).parent if isinstance(given, str | Path) and "\n" not in str(given) else Path()
     return base / request.dataset

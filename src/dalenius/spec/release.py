@@ -130,6 +130,10 @@ class ReleaseDocument(_Entry):
     tables: tuple[TableEntry, ...]
     adjustments: tuple[dict[str, Any], ...]
     subject: SubjectEntry | None = Field(default=None, description="left out of older releases")
+    members: tuple["ReleaseDocument", ...] = Field(
+        default=(),
+        description="the tables of a batch, each a release with its own law; left out elsewhere",
+    )
 
 
 def schema_text() -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.spec.batch import BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.policy import PolicyDocument
@@ -13,6 +14,7 @@ from dalenius.spec.request import RequestDocument
 DOCUMENTS: dict[str, type[Document]] = {
     "dataset": DatasetDocument,
     "request": RequestDocument,
+    "batch": BatchDocument,
     "policy": PolicyDocument,
 }
 
@@ -22,6 +24,17 @@ def schema(name: str) -> dict[str, Any]:
     content = DOCUMENTS[name].model_json_schema()
     if name == "request":
         content["$defs"]["TablePart"]["properties"] |= method_keys()
+    if name == "batch":
+        asked = schema("request")["$defs"]
+        member = asked["TablePart"]["properties"] | {
+            "title": {"type": "string"},
+            "share": {
+                "type": ["number", "string"],
+                "description": "Part of what is spent; only ratios count.",
+            },
+        }
+        content["properties"]["table"]["items"] = {**asked.pop("TablePart"), "properties": member}
+        content["$defs"] = asked | content["$defs"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **content}
 
 

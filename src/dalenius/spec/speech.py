@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core import registry
+from dalenius.core.budget import Cost
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import level
 from dalenius.core.plan import margin_of_error
@@ -58,6 +59,15 @@ _OF_MARGIN = {
 _OF_TOTAL = {
     "en": "Expect the total to be off by at most ± {error} (95 %).",
     "de": "Die Summe aller Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_BATCH = {"en": "Batch of {tables} tables", "de": "Los aus {tables} Tabellen"}
+_BATCH_PRICE = {
+    "en": "All tables are charged as one: {price}. One by one they would cost {single}.",
+    "de": "Alle Tabellen werden als eine verbucht: {price}. Einzeln würden sie {single} kosten.",
+}
+_BATCH_EPSILON = {
+    "en": "With the same noise, released one by one, they would state epsilon {epsilon} together.",
+    "de": "Mit demselben Rauschen einzeln veröffentlicht, ergäben sie zusammen Epsilon {epsilon}.",
 }
 Show = Callable[[float], str]
 
@@ -133,6 +143,13 @@ def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
     )
 
 
+def title_of_release(release: Release, language: str = DEFAULT) -> str:
+    """A release that nobody titled: its first table in a few words, or how many tables were charged as one."""
+    if release.members:
+        return said(_BATCH, language).format(tables=len(release.members))
+    return heading(release, release.table, language)
+
+
 def classified(release: Release, table: Table) -> tuple[Axis, ...]:
     """The axes by which a table is broken down: none where its one label names a number."""
     return () if is_one_number(release, table) else table.space.axes
@@ -198,6 +215,8 @@ def expectation(
     label: Callable[[str], str] = str,
 ) -> list[str]:
     """What error to expect, known before data are read: one sentence, or one for each margin of a list."""
+    if preview.get("tables"):
+        return _of_batch(preview, show, language)
     if preview.get("margins"):
         return [
             said(_OF_MARGIN if margin["axes"] else _OF_TOTAL, language).format(
@@ -214,4 +233,14 @@ def expectation(
     if preview.get("std_error_with_sampling") is not None:
         wider = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
         sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
+    return sentences
+
+
+def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
+    """The price of a batch beside the sum of its tables' own prices."""
+    costs = [Cost.from_dict(preview[key]) for key in ("price", "sum_of_single_prices")]
+    sentences = [said(_BATCH_PRICE, language).format(price=costs[0], single=costs[1])]
+    if preview.get("epsilon_one_by_one") is not None:
+        epsilon = f"{preview['epsilon_one_by_one']:.3g}"
+        sentences.append(said(_BATCH_EPSILON, language).format(epsilon=epsilon))
     return sentences

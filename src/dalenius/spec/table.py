@@ -1,10 +1,11 @@
-"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked."""
+"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked; `batch` is several."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from dalenius.errors import ParameterError
+from dalenius.spec.batch import BatchDocument
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.request import RequestDocument
 
@@ -80,6 +81,38 @@ def table(
     content: dict[str, Any] = {name: _written(part) for name, part in sections.items()}
     further = {"title": title or None, "dataset": dataset or None, "show": show}
     return RequestDocument.from_dict(content | _written(further))
+
+
+def batch(
+    *tables: Mapping[str, Any],
+    epsilon: Amount | None = None,
+    delta: Amount | None = None,
+    rho: Amount | None = None,
+    definition: str | None = None,
+    mechanism: str | None = None,
+    noise: Mapping[str, Any] | None = None,
+    title: str = "",
+    dataset: str = "",
+) -> BatchDocument:
+    """The request for several tables that are fixed in advance, released and charged as one.
+
+    Each table is a mapping as `[[table]]` of a batch document writes it: the keys of `table`, a `title`, and a `share` of what is
+    spent. The amounts are for all tables together.
+
+    >>> batch({"rows": "sex"}, {"rows": ["region"], "share": 2}, rho="1/10").shares
+    (Fraction(1, 3), Fraction(2, 3))
+    """
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    privacy = {
+        "definition": definition or _definition(amounts),
+        **amounts,
+        "mechanism": mechanism,
+        "noise": noise,
+    }
+    places = ("rows", "columns", "wafers")
+    listed = [{key: _listed(part) if key in places else part for key, part in one.items()} for one in tables]
+    further = {"title": title or None, "dataset": dataset or None}
+    return BatchDocument.from_dict({"table": listed, "privacy": _written(privacy)} | _written(further))
 
 
 def _definition(amounts: Mapping[str, Amount | None]) -> str:

@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dalenius.errors import DocumentError
 from dalenius.server.accounts import Role, User
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
@@ -527,3 +528,31 @@ def test_a_reader_sees_the_price_and_is_asked_to_sign_in_only_to_release(app: An
     assert "Quota left" not in text and 'id="save"' not in text
     auditor = visitor(app, "otto").get(address).text
     assert "Margin of error" in auditor and "it does not release" in auditor and 'id="release"' not in auditor
+
+
+def test_a_stored_batch_is_shown_table_by_table_and_none_is_released_here(app: Any) -> None:
+    curator = app.state.services.desk.find("commuters").curator
+    made = curator.release(
+        {
+            "table": [
+                {"rows": ["mode"], "title": "Everybody"},
+                {"rows": ["age"], "where": {"mode": "car"}, "title": "Drivers"},
+            ],
+            "privacy": {"definition": "pure", "epsilon": "0.01"},
+        },
+        analyst="anna",
+    )
+    client, place = visitor(app, "anna"), f"/r/{made.provenance.ledger_entry}"
+    first, second = client.get(place).text, client.get(f"{place}?member=2").text
+    assert "<h1>Everybody</h1>" in first and "<h1>Drivers</h1>" in second
+    assert "one of 2 tables of a batch" in first and f"{place}?member=2" in first
+    for path in ("/independence", "/compare", "/cite"):
+        assert client.get(f"{place}{path}?member=2").status_code == 200
+    assert "Los aus 2 Tabellen" in client.get("/tables", headers={"accept-language": "de"}).text
+    assert client.get(f"{place}.csv").text.count("Drivers") > 1
+    several = {
+        "table": [{"rows": ["mode"]}, {"rows": ["age"]}],
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(DocumentError, match="dalenius release"):
+        app.state.services.releasing.preview(User("anna", Role.ANALYST), "commuters", several)

@@ -68,7 +68,8 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
 def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     params = shown.request.query_params
     release = shown.release
-    values = "anchored" if params.get("values") == "anchored" and shown.view else "measured"
+    is_asked = params.get("values") == "anchored" and shown.view and not shown.members
+    values = "anchored" if is_asked else "measured"
     if values == "anchored" and shown.view:
         release = shown.read(shown.services.reading.anchored(shown.user, shown.view.entry))
     is_anchored = any(a.get("name") == "anchor" and a.get("margins") for a in release.adjustments)

@@ -43,6 +43,11 @@ class Shown:
         """`state` is what was asked of a ready list; a stored release says itself what was asked."""
         self.request, self.user, self.view = request, user, view
         self.state = state
+        # Of a batch one table is shown at a time, the first unless the address names another.
+        self.members = release.members
+        number = request.query_params.get("member", "")
+        self.member = int(number) if number in map(str, range(1, len(release.members) + 1)) else 1
+        release = release.parts[self.member - 1]
         self.services = services_of(request)
         self.wording = Wording(language_of(request), self.services)
         self.release = self.read(release)
@@ -174,7 +179,9 @@ class Shown:
             "remarks": self.remarks,
             "conditions": self.conditions,
             "base_href": base,
-            "layout_query": urlencode(self.layout),
+            "layout_query": urlencode([*self.layout, *([("member", self.member)] if self.members else [])]),
+            "member": self.member,
+            "members": [(f"{base}?member={n}", n) for n in range(1, len(self.members) + 1)],
             "is_again": self.request.query_params.get("again") == "1" and self.view is not None,
             "edit_href": self._edit_href(),
             "absolute": self.services.config.public_url + base,

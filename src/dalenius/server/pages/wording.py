@@ -166,6 +166,8 @@ class Wording:
 
     def release_title(self, view: ReleaseView) -> str:
         """The title of a released table in a list."""
+        if view.request.get("tables"):
+            return self.t("release.batch", n=len(view.request["tables"]))
         subject = Subject.derived(view.request)
         dataset = self._dataset(view.dataset)
         named = (subject.measure, subject.of or None, list(view.variables), subject.q, subject.other)

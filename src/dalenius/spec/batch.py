@@ -1,0 +1,174 @@
+"""The batch document: several tables that are fixed in advance, under one promise for all of them together.
+
+`[[table]]` stands once for each table, with the keys of `[table]`, a `title` and a `share` of what is spent; `[privacy]` stands once.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from dalenius.core.budget import Budget
+from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.rationals import plain
+from dalenius.core.release import Release, Subject
+from dalenius.errors import DocumentError, Unsupported
+from dalenius.linear.notebook import two_lines
+from dalenius.spec.canonical import Canonical, canonical, canonical_json, digest
+from dalenius.spec.document import Document, Text, exact
+from dalenius.spec.request import PrivacyPart, RequestDocument
+from dalenius.spec.show import ShowPart
+from dalenius.spec.subject import subject_of
+
+FORMAT = "dalenius-batch/1"
+MOST_TABLES = 50
+TOGETHER = "The promise holds for all tables of this batch together, which were charged as one."
+# Keys of a canonical request that stand once for the whole batch.
+_ONCE = ("dataset", "population", "version", "neighbours", "privacy", "mechanism", "strategy", "noise")
+
+
+class BatchDocument(Document):
+    """A whole batch document."""
+
+    kind: ClassVar[str] = "batch document"
+    show: ClassVar[ShowPart] = ShowPart()
+
+    dataset: Text = ""
+    table: tuple[dict[str, Any], ...] = Field(min_length=2, max_length=MOST_TABLES)
+    privacy: PrivacyPart
+    title: Text = ""
+
+    @model_validator(mode="after")
+    def _is_a_batch(self) -> Self:
+        if self.privacy.options:
+            raise DocumentError("options of [privacy] belong to one table: write its keys in its [[table]].")
+        if self.privacy.group > 1:
+            raise Unsupported("A batch is priced for one unit; ask for tables for a group one by one.")
+        if any(share <= 0 for share in self._written_shares):
+            raise DocumentError("share of a [[table]] must be positive.")
+        _ = self.members
+        return self
+
+    @property
+    def _written_shares(self) -> list[Fraction]:
+        try:
+            return [exact(part.get("share", 1)) for part in self.table]
+        except ValueError as error:
+            raise DocumentError(f"share of a [[table]] {error}.") from None
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The part of the whole that each table takes; they sum to one."""
+        shares = self._written_shares
+        return tuple(share / sum(shares) for share in shares)
+
+    @property
+    def members(self) -> tuple[RequestDocument, ...]:
+        """The tables as requests of their own, each under the promise of the whole."""
+        privacy = self.privacy.model_dump(mode="json", exclude_defaults=True)
+        return tuple(
+            RequestDocument.from_dict(
+                {
+                    "dataset": self.dataset,
+                    "title": part.get("title", ""),
+                    "table": {key: value for key, value in part.items() if key not in ("title", "share")},
+                    "privacy": privacy,
+                }
+            )
+            for part in self.table
+        )
+
+    def __repr__(self) -> str:
+        amounts = ", ".join(f"{k} {v}" for k, v in self.budget().to_dict().items() if k != "definition")
+        return two_lines(
+            f"Batch: {self.title or f'{len(self.table)} tables'}",
+            f"{len(self.table)} tables, {self.privacy.definition} {amounts} for all of them together",
+        )
+
+    def budget(self) -> Budget:
+        """What all tables may spend together."""
+        part = self.privacy
+        return Budget(definition=part.definition, epsilon=part.epsilon, delta=part.delta, rho=part.rho)
+
+    def variables(self, domain: Domain) -> set[str]:
+        """Every variable that takes part in some table."""
+        return {name for member in self.members for name in member.variables(domain)}
+
+
+Asked = RequestDocument | BatchDocument
+
+
+def members_of(document: Asked) -> tuple[RequestDocument, ...]:
+    """The requests of a batch, or the one request itself."""
+    return document.members if isinstance(document, BatchDocument) else (document,)
+
+
+def form_of(document: Asked, domain: Domain) -> Canonical:
+    """The canonical form of what is asked: the order in which a batch lists its tables is a spelling of it."""
+    if isinstance(document, RequestDocument):
+        return canonical(document, domain)
+    forms = [canonical(member, domain).content for member in document.members]
+    tables = sorted(_tables(document, domain), key=canonical_json)
+    for table, following in pairwise(tables):
+        if {**table, "share": ""} == {**following, "share": ""}:
+            raise DocumentError(
+                "Two tables of this batch ask for the same; a batch measures each table once. Give it a larger share."
+            )
+    once = {key: forms[0][key] for key in _ONCE if key in forms[0]}
+    content = {"format": FORMAT, **once, "tables": tables, "options": {}}
+    return Canonical(content, CellSpace(()), (), {})
+
+
+def _tables(document: BatchDocument, domain: Domain) -> list[dict[str, Any]]:
+    """What each table of a batch says by itself, in canonical form."""
+    forms = (canonical(member, domain).content for member in document.members)
+    return [
+        {key: value for key, value in form.items() if key not in _ONCE} | {"share": plain(share)}
+        for form, share in zip(forms, document.shares, strict=True)
+    ]
+
+
+def places_of(document: BatchDocument, domain: Domain) -> list[int]:
+    """Which table of a batch comes first, second, … in canonical order, in which it is planned and measured."""
+    texts = [canonical_json(table) for table in _tables(document, domain)]
+    return sorted(range(len(texts)), key=texts.__getitem__)
+
+
+def member_requests(document: BatchDocument, domain: Domain) -> tuple[dict[str, Any], ...]:
+    """What each table's own part of the release says was asked: the table, its share, and the batch that it was charged with."""
+    whole = form_of(document, domain).digest
+    return tuple(
+        canonical(member, domain).content | {"share": plain(share), "batch": whole}
+        for member, share in zip(document.members, document.shares, strict=True)
+    )
+
+
+def about(document: Asked, domain: Domain, dataset: str = "") -> Subject:
+    """The words of what is asked; those of a batch name its data set and title, its tables have their own."""
+    if isinstance(document, RequestDocument):
+        return subject_of(document, domain, dataset)
+    return Subject(title=document.title, dataset=dataset or domain.name, measure="")
+
+
+def as_asked(release: Release, document: Asked, domain: Domain, dataset: str = "") -> Release:
+    """A stored release titled and laid out as this request asks, a batch's tables in its order.
+
+    A release from before subjects stays as it was.
+    """
+    if release.subject is None:
+        return release
+    subject = about(document, domain, dataset)
+    if isinstance(document, RequestDocument):
+        return replace(release, subject=subject)
+    by_digest = {member.provenance.digest: member for member in release.members}
+    members = tuple(
+        replace(
+            by_digest[digest(content)],
+            subject=subject_of(member, domain, dataset),
+            status=release.status,
+        )
+        for member, content in zip(document.members, member_requests(document, domain), strict=True)
+    )
+    return replace(release, subject=subject).with_members(members)
