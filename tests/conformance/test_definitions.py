@@ -7,7 +7,7 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.core.budget import Budget
-from dalenius.core.neighbours import Relation, Scope
+from dalenius.core.neighbours import Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, Unsupported
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -34,7 +34,7 @@ def every_definition():
     for name in registry.names("definitions"):
         found = registry.get("definitions", name)
         found = found() if isinstance(found, type) else found
-        if set(found.amounts) <= set(AMOUNTS) and found.scope is Scope.EVERYWHERE:
+        if set(found.amounts) <= set(AMOUNTS) and not found.scope.is_data_dependent:
             yield pytest.param(found, id=name)
 
 

@@ -72,6 +72,14 @@ def _farms(folder: Path) -> None:
     )
 
 
+def _members(folder: Path) -> None:
+    rows = ["town,sex,arrears,dues"]
+    for k in range(60):
+        town, sex = ["Ayton", "Beeton", "Ceeton"][k % 3], ["female", "male"][k % 2]
+        rows.append(f"{town},{sex},{['no', 'no', 'yes'][k % 7 % 3]},{100 + k}")
+    (folder / "members.csv").write_text("\n".join(rows) + "\n")
+
+
 def _ledger_here(folder: Path) -> None:
     for part in (folder / "dalenius-demo").glob("ledger.sqlite*"):
         (shutil.copytree if part.is_dir() else shutil.copy2)(part, folder / part.name)
@@ -86,6 +94,7 @@ def _perturbation_table(folder: Path) -> None:
 GIVEN: dict[str, Callable[[Path], None]] = {
     "docs/how-to/describe-your-data.md": _survey_file,
     "docs/how-to/release-under-a-weaker-promise.md": _farms,
+    "docs/how-to/leave-out-public-attributes.md": _members,
     "docs/how-to/back-up-the-ledger.md": _ledger_here,
     "docs/reference/measurements/perturbation_table.md": _perturbation_table,
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dalenius.core.domain import Bounds, Domain, Variable
-from dalenius.core.neighbours import Scope
+from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.errors import Unsupported
 from dalenius.testing.attackers.grammar import Row, Unit, World
@@ -39,14 +39,17 @@ class PlanAudit:
 
 def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 1) -> PlanAudit:
     """The largest exact loss of a plan over so many neighbours, relative to promise and charge."""
-    if plan.neighbours.scope is not Scope.EVERYWHERE:
+    if plan.neighbours.scope.is_data_dependent:
         raise Unsupported(
             "A promise that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks at it there."
         )
     chance, largest, worst = random.Random(seed), 0.0, None
     for number in range(pairs):
         near = worst is not None and number >= pairs // 3 and chance.random() < 0.7
-        world = _changed(worst, chance) if near and worst is not None else _drawn(domain, chance)
+        world = (
+            _changed(worst, chance) if near and worst is not None else _drawn(domain, plan.neighbours, chance)
+        )
+        world = _agreeing(world, plan.neighbours)
         both = pair_of(plan, world.source(is_changed=False), world.source(is_changed=True))
         ratio = ratio_of(plan, both)
         if ratio >= largest:
@@ -54,10 +57,20 @@ def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 
     return PlanAudit(pairs=pairs, largest=largest)
 
 
-def _drawn(domain: Domain, chance: random.Random) -> World:
+def _drawn(domain: Domain, neighbours: Neighbours, chance: random.Random) -> World:
     """A few units, and what the last one becomes."""
     units = tuple(_unit(domain, chance) for _ in range(chance.randint(1, _MOST_UNITS)))
-    return World(domain, units, _unit(domain, chance) if domain.neighbours.is_replace else None)
+    return World(domain, units, _unit(domain, chance) if neighbours.is_replace else None)
+
+
+def _agreeing(world: World, neighbours: Neighbours) -> World:
+    """The world in which the replaced unit has as many rows as before, and keeps what is public in each."""
+    if not neighbours.public or world.other is None:
+        return world
+    unit, other = world.units[-1], world.other
+    kept = [{name: row[name] for name in neighbours.public} for row in unit]
+    rows = tuple(other[place % len(other)] | public for place, public in enumerate(kept))
+    return World(world.domain, world.units, rows)
 
 
 def _changed(world: World, chance: random.Random) -> World:

@@ -37,7 +37,7 @@ Population = Annotated[
     str | None, typer.Option("--population", help="Whose account; needed if there are several.")
 ]
 By = Annotated[str, typer.Option("--by", help="Who declares this; written to the ledger.")]
-Page = Annotated[str, typer.Option("--page", help="master, or data-dependent.")]
+Page = Annotated[str, typer.Option("--page", help="master, data-dependent or public-attributes.")]
 
 
 @contextmanager
@@ -223,7 +223,10 @@ def quota(
     population: Population = None,
     page: Annotated[
         str | None,
-        typer.Option("--page", help="master or data-dependent; every page that has a budget if left out."),
+        typer.Option(
+            "--page",
+            help="master, data-dependent or public-attributes; every page that has a budget if left out.",
+        ),
     ] = None,
     by: By = "custodian",
     anchor: AnchorPath = None,

@@ -143,7 +143,7 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """One column, categorical or numeric."""
+    """One column, categorical or numeric; `public_source` says where everybody can read everybody's value, if they can."""
 
     name: str
     domain: Categories | Bounds
@@ -153,6 +153,7 @@ class Variable:
     hierarchies: tuple[Hierarchy, ...] = ()
     is_confirmed: bool = True
     is_sensitive: bool = False
+    public_source: str = ""
 
     @property
     def is_numeric(self) -> bool:
@@ -301,6 +302,11 @@ class Domain:
     is_public: bool = False
     structural_zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     row_choice: int = NEWEST_ROW_CHOICE
+
+    @property
+    def public_attributes(self) -> tuple[str, ...]:
+        """Variables whose values are known of every unit, in declared order."""
+        return tuple(name for name, variable in self.variables.items() if variable.public_source)
 
     def variable(self, name: str) -> Variable:
         """A declared variable, or a refusal that names the nearest."""

@@ -19,25 +19,44 @@ class Scope(StrEnum):
     EVERYWHERE = "everywhere"
     AT_THE_DATA = "at the data"
     WITHIN_THE_DATA = "within the data"
+    GIVEN_THE_PUBLIC = "given the public attributes"
+
+    @property
+    def is_data_dependent(self) -> bool:
+        """Whether which pairs are meant depends on the data at hand, and with it the noise."""
+        return self in (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """One unit (a row, or a person with up to `max_rows` rows) is added, removed or replaced."""
+    """One unit (a row, or a person with up to `max_rows` rows) is added, removed or replaced.
+
+    `public` names attributes that the replaced unit keeps, because everybody knows them.
+    """
 
     relation: Relation = Relation.ADD_REMOVE
     unit: str = "row"
     max_rows: int = 1
     scope: Scope = Scope.EVERYWHERE
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.max_rows < 1:
             raise ParameterError(f"max_rows must be at least 1; received {self.max_rows}.")
+        if self.public and not self.is_replace:
+            raise ParameterError("Whoever keeps publicly known attributes is replaced, not added or removed.")
 
     @property
     def is_replace(self) -> bool:
         """Whether one unit is replaced by another."""
         return self.relation is Relation.REPLACE
+
+    def keeps(self, variable: str) -> bool:
+        """Whether a unit has the same value of a variable in both data sets.
+
+        Proved for single rows alone: which of a person's rows count may depend on what the others hold.
+        """
+        return self.unit == "row" and variable in self.public
 
     def grouped(self, size: int) -> "Neighbours":
         """Neighbours for whom `size` units act as one, with all of their rows."""
@@ -50,6 +69,8 @@ class Neighbours:
         """In plain words, for documents."""
         who = "one row" if self.unit == "row" else f"one {self.unit}, with at most {self.max_rows} row(s),"
         how = "is replaced by another" if self.is_replace else "is added or removed"
+        if self.public:
+            how += f" with the same publicly known attributes ({', '.join(self.public)})"
         return f"Two data sets are neighbours if {who} {how}."
 
     def to_dict(self) -> dict[str, object]:
@@ -59,4 +80,4 @@ class Neighbours:
             "unit": self.unit,
             "max_rows": self.max_rows,
             "scope": str(self.scope),
-        }
+        } | ({"public": list(self.public)} if self.public else {})

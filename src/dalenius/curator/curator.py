@@ -307,7 +307,7 @@ class Curator:
         key, fixed = self._key(plan, form, fingerprint)
         return Charge(
             population=self.domain.population,
-            relation=self.domain.neighbours.relation,
+            relation=plan.neighbours.relation,
             dataset=self.domain.name,
             version=self.domain.version,
             key=key,

@@ -68,7 +68,7 @@ class Inspection:
     def plan(self, request: RequestDocument, *, record: int | None, by: str) -> Confidential:
         """What a data-dependent plan would do to these data: scales, expected losses, claims, the true loss."""
         plan = self.planner.plan(request)
-        if plan.neighbours.scope is Scope.EVERYWHERE:
+        if not plan.neighbours.scope.is_data_dependent:
             raise Unsupported(
                 "Only plans whose noise depends on the data have more to show than their preview."
             )

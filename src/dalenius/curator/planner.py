@@ -12,7 +12,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.domain import CellSpace, Domain
-from dalenius.core.neighbours import Scope
+from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
@@ -166,21 +166,37 @@ class Planner:
         form = canonical(request, self.domain)
         self.check(request, form)
 
+        neighbours = self._neighbours(definition, request.privacy.group)
+
         def choose(
             named: str | None, noise: Part | None, sensitivity: Sensitivity, part: Budget
         ) -> Mechanism:
-            return self.choose(named, sensitivity, part, definition, noise)
+            return self.choose(named, sensitivity, part, definition, noise, neighbours.relation)
 
         return Question(
             domain=self.domain,
             policy=self.policy,
             budget=budget,
             definition=definition,
-            neighbours=replace(self.domain.neighbours.grouped(request.privacy.group), scope=definition.scope),
+            neighbours=neighbours,
             chooser=choose,
             _request=request,
             _form=form,
         )
+
+    def _neighbours(self, definition: Definition, group: int) -> Neighbours:
+        """The declared neighbours, of whom a promise may leave out what is publicly known."""
+        near = replace(self.domain.neighbours.grouped(group), scope=definition.scope)
+        if definition.scope is not Scope.GIVEN_THE_PUBLIC:
+            return near
+        public = self.domain.public_attributes
+        if not public:
+            raise Unsupported(
+                f"The definition {definition.name!r} leaves publicly known attributes out of its promise, and the dataset"
+                ' document declares none: public = "where everybody can read it" in [variables.…].',
+                definition=definition.name,
+            )
+        return replace(near, relation=Relation.REPLACE, public=public)
 
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
@@ -237,8 +253,10 @@ class Planner:
         budget: Budget,
         definition: Definition,
         noise: Part | None = None,
+        relation: Relation | None = None,
     ) -> Mechanism:
         """The named mechanism, or the default one with the least variance, calibrated to the budget."""
+        relation = relation or self.domain.neighbours.relation
         if named is not None:
             if named in kinds_of_noise() and named not in registry.names("mechanisms"):
                 raise Unsupported(
@@ -248,12 +266,12 @@ class Planner:
             if named not in registry.names("mechanisms"):
                 raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
             if noise is not None:
-                return self._stated(named, noise, sensitivity, budget, definition)
-            return self._calibrated(named, sensitivity, budget, definition)
+                return self._stated(named, noise, sensitivity, budget, definition, relation)
+            return self._calibrated(named, sensitivity, budget, definition, relation)
         best: Mechanism | None = None
         for name in self._candidates(definition):
             try:
-                candidate = self._calibrated(name, sensitivity, budget, definition)
+                candidate = self._calibrated(name, sensitivity, budget, definition, relation)
             except Unsupported:
                 continue
             if candidate.variance < (best.variance if best is not None else inf):
@@ -270,17 +288,26 @@ class Planner:
         return tuple(name for name in offered if name not in definition.by_name_only)
 
     def _calibrated(
-        self, name: str, sensitivity: Sensitivity, budget: Budget, definition: Definition
+        self,
+        name: str,
+        sensitivity: Sensitivity,
+        budget: Budget,
+        definition: Definition,
+        relation: Relation,
     ) -> Mechanism:
-        family = registry.get("mechanisms", name)
-        return calibrate(family, sensitivity, self.domain.neighbours.relation, definition, budget)
+        return calibrate(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
 
     def _stated(
-        self, name: str, noise: Part, sensitivity: Sensitivity, budget: Budget, definition: Definition
+        self,
+        name: str,
+        noise: Part,
+        sensitivity: Sensitivity,
+        budget: Budget,
+        definition: Definition,
+        relation: Relation,
     ) -> Mechanism:
         """The member that the request's parameters fix, or the best one in which they hold; within the budget or refused."""
         stated = registry.get("mechanisms", name).stated(noise)
-        relation = self.domain.neighbours.relation
         keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
         if not isinstance(stated, Mechanism):
             try:
@@ -305,11 +332,12 @@ class Planner:
 
 def _check_amounts(budget: Budget, definition: Definition) -> None:
     """An amount that the definition does not read would be spent on nothing; it is refused."""
-    if definition.scope is not Scope.EVERYWHERE:
+    if definition.scope.is_data_dependent:
         if budget.rho is not None and (budget.epsilon is not None or budget.delta is not None):
             raise ParameterError("Give epsilon (and delta), or rho; not both.", name="rho")
         return
-    optional = ("delta",) if definition.name == "zero_concentrated" else ()
+    has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
+    optional = ("delta",) if has_delta else ()
     for name in ("epsilon", "delta", "rho"):
         if getattr(budget, name) is not None and name not in (*definition.amounts, *optional):
             raise ParameterError(

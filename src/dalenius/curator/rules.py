@@ -22,7 +22,6 @@ from dalenius.core import registry
 from dalenius.core.contracts import AdditiveMeasurement, Measurement
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.errors import NotAllowed, Unsupported
@@ -120,7 +119,7 @@ def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
     laws = [measurement.law for measurement in plan.measurements]
     is_linear = _shows_blocks(plan) or joint.is_combined(plan.law)
     # Noise that follows the data is shown as biased, whatever its mean: its law is not published or may be cut.
-    is_linear = is_linear and plan.neighbours.scope is Scope.EVERYWHERE
+    is_linear = is_linear and not plan.neighbours.scope.is_data_dependent
     if not is_linear or any(isinstance(law, Additive) and law.noise.mean != 0 for law in laws):
         raise NotAllowed(
             "The policy says unbiased = true: the expected shown value is the exact one. These numbers are selected,"
@@ -144,7 +143,7 @@ def _check_names(plan: TablePlan, request: RequestDocument) -> None:
 
 def _check_methods(plan: TablePlan, policy: PolicyDocument) -> None:
     """Noise that the policy does not open; a definition that it acknowledges by name brings its own."""
-    if plan.definition in policy.allow.acknowledge:
+    if plan.neighbours.scope.is_data_dependent and plan.definition in policy.allow.acknowledge:
         return
     for measurement in plan.measurements:
         name = _mechanism(measurement, plan)

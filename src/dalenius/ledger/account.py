@@ -10,14 +10,15 @@ variable   the cap of a sensitive variable
 wave       one version's part of a declared schedule
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dalenius.core.budget import MASTER, UNIT, Cost
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain
-from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, Charge, Units
+from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, PUBLIC_ATTRIBUTES, Charge, Units
 
 TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"
 PURSES = {
@@ -34,6 +35,13 @@ WARNING = (
     "Data-dependent releases are recorded on a page of their own. Their noise depends on the data, they promise "
     "nothing to people outside the file, they have no group privacy, and this statement does not cover them."
 )
+WARNINGS = {
+    DATA_DEPENDENT: WARNING,
+    PUBLIC_ATTRIBUTES: "Releases that leave publicly known attributes out of their promise are recorded on a page of their own. "
+    "They protect neither who is in the data nor what is public about them, both can be linked to what was released, and "
+    "this statement does not cover them.",
+}
+"""What a reader must know of the charges on each page beside the master account."""
 
 
 class PurseKey(NamedTuple):
@@ -137,7 +145,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The master account of a population as it stands."""
+    """The master account of a population as it stands; `beside` counts the charges on the other pages."""
 
     population: str
     relation: Relation
@@ -146,18 +154,28 @@ class Account:
     left: Cost
     pure: Fraction | None
     entries: int
-    data_dependent: int = 0
+    beside: Mapping[str, int] = field(default_factory=dict)
     purses: tuple[Purse, ...] = ()
 
     @property
     def is_complete(self) -> bool:
         """Whether the master account covers everything that was released about the population."""
-        return self.data_dependent == 0
+        return not any(self.beside.values())
+
+    @property
+    def data_dependent(self) -> int:
+        """How many charges stand on the data-dependent page."""
+        return self.beside.get(DATA_DEPENDENT, 0)
+
+    @property
+    def not_covered(self) -> int:
+        """How many charges stand on other pages than the master account's."""
+        return sum(self.beside.values())
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the balance must know."""
-        return () if self.is_complete else (WARNING,)
+        return tuple(said for page, said in WARNINGS.items() if self.beside.get(page))
 
     @property
     def pages(self) -> tuple[str, ...]:
@@ -168,7 +186,7 @@ class Account:
     @classmethod
     def of(cls, terms: Terms, purses: tuple[Purse, ...]) -> "Account":
         """From what the store holds."""
-        total = next(p for p in purses if p.key.kind == TOTAL and p.key.page != DATA_DEPENDENT)
+        total = next(p for p in purses if p.key.kind == TOTAL and p.key.page == MASTER)
         pure = None if total.impure else total.spent_epsilon * UNIT
 
         def cost(rho: int, delta: int, epsilon: Fraction | None = None) -> Cost:
@@ -182,8 +200,6 @@ class Account:
             left=cost(total.limit_rho - total.spent_rho, total.limit_delta - total.spent_delta),
             pure=pure,
             entries=total.charges,
-            data_dependent=sum(
-                p.charges for p in purses if p.key.page == DATA_DEPENDENT and p.key.kind == TOTAL
-            ),
+            beside={p.key.page: p.charges for p in purses if p.key.page != MASTER and p.key.kind == TOTAL},
             purses=purses,
         )

@@ -11,8 +11,14 @@ from dalenius.core.rationals import plain
 from dalenius.errors import NotAllowed, ParameterError
 
 DATA_DEPENDENT = "data-dependent"
-PAGES = (MASTER, DATA_DEPENDENT)
+PUBLIC_ATTRIBUTES = "public-attributes"
+PAGES = (MASTER, DATA_DEPENDENT, PUBLIC_ATTRIBUTES)
 _MOST_UNITS = 10**17
+
+
+def relation_on(page: str, account: Relation) -> Relation:
+    """How neighbours differ in the charges of a page: as the account says, but whoever keeps what is public is replaced."""
+    return Relation.REPLACE if page == PUBLIC_ATTRIBUTES else account
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ class Charge:
     """One request to be paid: everything here is known before any data are read.
 
     key             memo key, the digest of the canonical request with all that determines its answer
-    page            "master", or "data-dependent" for definitions whose promise is made only at or within the data
+    page            "master", "data-dependent" for definitions whose promise is made only at or within the data, or
+                    "public-attributes" for one that leaves out what everybody knows
     variables       variables that carry a cap of their own
     events          what will be done, in words a loss distribution can be computed from
     units           the cost in ledger units, rounded up
@@ -86,8 +93,8 @@ class Charge:
             )
         if self.page == MASTER and self._promise is not Scope.EVERYWHERE:
             raise NotAllowed(
-                f"The definition {self.definition!r} promises something only {self._promise}; it is charged on the "
-                "data-dependent page, never to the master account.",
+                f"The definition {self.definition!r} promises something only {self._promise}; it is charged on a page of its "
+                "own, never to the master account.",
                 definition=self.definition,
             )
         if self.is_tainted and not self.is_public_data:

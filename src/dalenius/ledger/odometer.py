@@ -19,7 +19,7 @@ References: Canonne, Kamath & Steinke (2020); Kairouz, Oh & Viswanath (2017); Wh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -133,7 +133,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OdometerReading:
-    """What the odometer shows of the master page, and how many charges on the other page it says nothing about.
+    """What the odometer shows of the master page, and how many charges on each other page it says nothing about.
 
     `bounds` holds every epsilon that was compared. `power` is that of the best test at `level` under the fixed plan.
     """
@@ -145,7 +145,7 @@ class OdometerReading:
     power: Fraction
     level: Fraction
     charges: int = 0
-    not_covered: int = 0
+    not_covered: Mapping[str, int] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
         """The reading in words."""
@@ -154,12 +154,13 @@ class OdometerReading:
             if self.relation is Relation.ADD_REMOVE
             else "which of two records a person has"
         )
-        others = f"the {DATA_DEPENDENT} page ({_counted(self.not_covered)})"
-        if self.not_covered and not self.charges:
+        further = [(page, charges) for page, charges in self.not_covered.items() if charges]
+        others = " and ".join(f"the {page} page ({_counted(charges)})" for page, charges in further)
+        if further and not self.charges:
             return (f"Nothing was charged to the master account, and no statement covers {others}.",)
         scope = f"what was charged to the master account ({_counted(self.charges)})"
         # Each sentence may be quoted alone, so each says what it leaves out.
-        besides = f"; {others} is not covered" if self.not_covered else ""
+        besides = f"; {others} {'is' if len(further) == 1 else 'are'} not covered" if further else ""
         fixed, running = self.fixed, self.running
         failure = f", but for a probability of {_shown(running.delta, 2)}" if running.delta else ""
         return (
@@ -182,7 +183,7 @@ class OdometerReading:
             "running": self.running.to_dict(),
             "bounds": {name: plain(value) for name, value in self.bounds.items()},
             "covers": {"page": MASTER, "charges": self.charges},
-            "not_covered": {DATA_DEPENDENT: self.not_covered},
+            "not_covered": {DATA_DEPENDENT: 0} | dict(self.not_covered),
             "words": list(self.sentences()),
         }
 
@@ -236,5 +237,5 @@ def read_odometer(
         power=power,
         level=level,
         charges=account.entries,
-        not_covered=account.data_dependent,
+        not_covered=account.beside,
     )

@@ -18,7 +18,7 @@ from dalenius.errors import (
     QuotaExhausted,
 )
 from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, PurseKey, purses_of
-from dalenius.ledger.charge import PAGES, Charge, Reservation
+from dalenius.ledger.charge import PAGES, Charge, Reservation, relation_on
 from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import canonical_body
@@ -155,11 +155,12 @@ class Reserve:
                 f"No budget was granted to population {charge.population!r}; the custodian grants one first.",
                 population=charge.population,
             )
-        if terms.relation is not charge.relation:
+        relation = relation_on(charge.page, terms.relation)
+        if relation is not charge.relation:
             raise LedgerMismatch(
-                f"The account of {charge.population!r} is kept under {terms.relation}; a charge under "
-                f"{charge.relation} is never added to it. Ask for the release under {terms.relation}.",
-                account=str(terms.relation),
+                f"The account of {charge.population!r} is kept under {relation}; a charge under "
+                f"{charge.relation} is never added to it. Ask for the release under {relation}.",
+                account=str(relation),
                 charge=str(charge.relation),
             )
         # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others, and nobody is
@@ -185,7 +186,9 @@ class Reserve:
                 f"Version {charge.version!r} is not in the schedule declared for this population.",
                 version=charge.version,
             )
-        if not purse.pays(charge.units):
+        # A page to which nothing was granted has no purse at all; that is no limit, and pays nothing.
+        is_granted = key.kind != TOTAL or purse.is_limited
+        if not is_granted or not purse.pays(charge.units):
             raise _refusal(purse, charge)
         if not purse.is_limited and any(state.purse(other).is_limited for other in _elsewhere(key)):
             raise _unlimited_here(key, charge)

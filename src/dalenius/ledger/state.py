@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from dalenius.core.budget import MASTER
 from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger.account import (
@@ -20,7 +21,7 @@ from dalenius.ledger.account import (
     PurseKey,
     Terms,
 )
-from dalenius.ledger.charge import PAGES, Registration, Units
+from dalenius.ledger.charge import DATA_DEPENDENT, Registration, Units
 from dalenius.ledger.entry import Entry
 
 
@@ -96,10 +97,14 @@ def _nothing(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     """Lines that record something without changing a balance."""
 
 
+# Every grant opens these pages, the other ones with nothing; a further page has no purse before its own grant.
+FIRST_PAGES = (MASTER, DATA_DEPENDENT)
+
+
 def _grant(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     relation = Relation(body["relation"])
     state.terms.setdefault(entry.population, Terms(population=entry.population, relation=relation))
-    for page in PAGES:
+    for page in dict.fromkeys((*FIRST_PAGES, body["page"])):
         rho, delta = (
             (int(body["units"]["rho"]), int(body["units"]["delta"])) if page == body["page"] else (0, 0)
         )

@@ -11,8 +11,7 @@ from typing import Any
 from dalenius.core.budget import MASTER, UNIT
 from dalenius.core.rationals import plain
 from dalenius.errors import UnknownName
-from dalenius.ledger.account import ANALYST, TOTAL, Account, Purse, PurseKey
-from dalenius.ledger.charge import DATA_DEPENDENT
+from dalenius.ledger.account import ANALYST, TOTAL, WARNINGS, Account, Purse, PurseKey
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.state import State
 from dalenius.linear.notebook import grid, two_lines
@@ -161,12 +160,14 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
         relation=str(account.relation),
         lines=tuple(lines),
         balances=tuple(p.to_dict() for p in seen if p.charges or (p.is_limited and p.limit_rho)),
-        warnings=account.warnings if analyst is None or _has_own_page(seen) else (),
+        warnings=account.warnings if analyst is None else _own_warnings(seen),
     )
 
 
-def _has_own_page(purses: Iterable[Purse]) -> bool:
-    return any(p.key.page == DATA_DEPENDENT and p.charges for p in purses)
+def _own_warnings(purses: Iterable[Purse]) -> tuple[str, ...]:
+    """On the pages that these purses paid for."""
+    pages = {p.key.page for p in purses if p.charges}
+    return tuple(said for page, said in WARNINGS.items() if page in pages)
 
 
 def _movement(entry: Entry, purse: Purse | None, state: State) -> StatementLine:

@@ -85,7 +85,7 @@ def _broken(
             "every cell shall be perturbed, and cells that are declared impossible are not.",
         )
     definition = registry.get("definitions", stored.provenance.definition)
-    if policy.floors and not is_current and Scope(definition.scope) is not Scope.EVERYWHERE:
+    if policy.floors and not is_current and Scope(definition.scope).is_data_dependent:
         yield "floors", "the noise of the list followed the data, above other floors than today's."
 
 

@@ -58,7 +58,7 @@ class DataDependentSelection:
     law: ClassVar[Withheld] = Withheld("The scale of the noise follows the values of the confidential data.")
 
     def __post_init__(self) -> None:
-        if self.neighbours.scope is Scope.EVERYWHERE:
+        if not self.neighbours.scope.is_data_dependent:
             raise Unsupported("For differential privacy use permute_and_flip with declared bounds.")
         if self.neighbours.max_rows > 1:
             raise Unsupported("Data-dependent sensitivities are for one row to a unit.")

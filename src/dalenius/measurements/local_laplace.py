@@ -83,7 +83,7 @@ class LocalLaplace:
             raise ParameterError("A group has at least one member.", name="group")
         if self.epsilon <= 0:
             raise ParameterError("epsilon must be positive.", name="epsilon")
-        if self.neighbours.scope is Scope.EVERYWHERE:
+        if not self.neighbours.scope.is_data_dependent:
             raise Unsupported("Noise scaled to the data is no differential privacy; use smooth noise.")
         if self.group > 1 and self.neighbours.scope is not Scope.AT_THE_DATA:
             raise Unsupported("Groups are served under individual privacy.")

@@ -40,7 +40,8 @@ class OrderStatisticMethod:
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """Under which promises it has a route."""
-        return (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA) if self.is_difference else tuple(Scope)
+        at_hand = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+        return at_hand if self.is_difference else (Scope.EVERYWHERE, *at_hand)
 
     @property
     def words(self) -> Mapping[str, Words]:

@@ -12,6 +12,7 @@ from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
 from dalenius.methods._refined_count import plan_refined
 from dalenius.methods._ruled_noise import mechanism_for
@@ -45,7 +46,7 @@ class CountMethod:
     counts_records: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.GIVEN_THE_PUBLIC)
     Parameters: ClassVar[type[Part]] = CountParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -82,8 +83,11 @@ class CountMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """The plan of the route that the request takes."""
-        if question.scope is not Scope.EVERYWHERE:
+        if question.scope is Scope.AT_THE_DATA:
             return plan_range_count(question)
+        if question.scope is Scope.GIVEN_THE_PUBLIC:
+            refuse_step(question)
+            return _table(question)
         if question.weight is not None:
             refuse_step(question)
             return plan_weighted(question)
@@ -107,7 +111,7 @@ def _table(question: Question) -> TablePlan:
     if step is not None:
         return plan_step(question, step)
     statistic = Count(question.query)
-    mechanism = _ruled(question, statistic.sensitivity(question.neighbours))
+    mechanism = _ruled(question, refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
     measurement = Noisy(name, statistic, mechanism)
     return priced(
         question,

@@ -33,7 +33,11 @@ class MedianMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
+    scopes: ClassVar[tuple[Scope, ...]] = (
+        Scope.EVERYWHERE,
+        Scope.AT_THE_DATA,
+        Scope.WITHIN_THE_DATA,
+    )
     Parameters: ClassVar[type[Part]] = MedianParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -34,7 +34,11 @@ class QuantileMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
+    scopes: ClassVar[tuple[Scope, ...]] = (
+        Scope.EVERYWHERE,
+        Scope.AT_THE_DATA,
+        Scope.WITHIN_THE_DATA,
+    )
     Parameters: ClassVar[type[Part]] = QuantileParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -10,6 +10,7 @@ from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total
 from dalenius.methods._learned_bounds import plan_learned_bounds
 from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.methods._public import refuse_public_alone
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -76,12 +77,12 @@ class TotalMethod:
         """One noisy total for each cell."""
         if question.scope is Scope.AT_THE_DATA:
             return plan_total_at_the_data(question)
-        if question.scope is not Scope.EVERYWHERE:
+        if question.scope is Scope.WITHIN_THE_DATA:
             return plan_bootstrap_total(question)
-        if question.parameter("learn_bounds") is not None:
+        if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
         statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
-        mechanism = question.choose(statistic.sensitivity(question.neighbours))
+        mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
         measurement = Noisy(f"total of {question.of}", statistic, mechanism, question.bounds.step)
         return priced(
             question,

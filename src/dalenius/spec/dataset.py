@@ -88,6 +88,10 @@ class VariablePart(Part):
     )
     confirmed: bool = Field(default=True, strict=True)
     sensitive: bool = Field(default=False, strict=True)
+    public: Text = Field(
+        default="",
+        description="Where everybody can read this attribute of every unit, for the promise that leaves it out.",
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -101,6 +105,10 @@ class VariablePart(Part):
         if self.bounds is not None and (self.unseen != DROP or self.hierarchies):
             raise DocumentError(
                 "unseen and hierarchies belong to a variable with categories, not with bounds."
+            )
+        if self.public and self.sensitive:
+            raise DocumentError(
+                "A variable that everybody knows is not sensitive: leave out public or sensitive."
             )
         return self
 
@@ -120,6 +128,7 @@ class VariablePart(Part):
             hierarchies=tuple(hierarchies),
             is_confirmed=self.confirmed,
             is_sensitive=self.sensitive,
+            public_source=self.public,
         )
 
     def _categories(self) -> Categories:

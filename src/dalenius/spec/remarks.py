@@ -45,6 +45,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Wer zu welcher Zelle gehört, gilt als öffentlich; eine Person kann nur Werte behaupten, die in ihrer eigenen Zelle"
         " vorkommen.",
     },
+    "linkage": {
+        "en": "Not protected: who is in the data, and their publicly known attributes. Whoever has those can link them to what is"
+        " released; where a few units agree in all of them, they are the ones it is about.",
+        "de": "Nicht geschützt: wer in den Daten ist, und die öffentlich bekannten Merkmale. Wer diese kennt, kann sie mit dem"
+        " Veröffentlichten verknüpfen; wo nur wenige in allen übereinstimmen, sind sie es, von denen die Rede ist.",
+    },
     "mean": {
         "en": "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",
         "de": "Ein Mittelwert ist ein Verhältnis zweier veröffentlichter Zahlen: nahezu unverzerrt, wo die Anzahl groß ist.",

@@ -6,6 +6,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity, partitions
 from dalenius.statistics._example import Example, cells, group
+from dalenius.statistics._public import reachable
 
 __all__ = ["Count"]
 
@@ -18,7 +19,8 @@ class Count:
 
     Guarantee: a unit with at most c rows moves the table by at most c in the l1 norm when it is added or removed, and
     by at most 2c when it is replaced (c if the table has a single cell). No total is taken as public: a filter, a
-    dropped value or a structural zero can take a row out of the table.
+    dropped value or a structural zero can take a row out of the table. A row that keeps its publicly known attributes moves among
+    the cells of the other ones: by 2, by 1 where they are one cell, and not at all where everything that is asked of it is public.
     Requires: the engine keeps at most c rows of a unit.
     Evidence: exhaustive neighbours in tests/statistics/test_count.py.
     """
@@ -32,7 +34,7 @@ class Count:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Norms, and the extreme patterns while there are few rows to a unit."""
-        rows, cells = neighbours.max_rows, self.cells
+        rows, cells = neighbours.max_rows, self._reachable(neighbours)
         if cells == 0:
             return Sensitivity.of_patterns(())
         if rows <= _MOST_ROWS_FOR_PATTERNS:
@@ -40,6 +42,11 @@ class Count:
         sides = 2 if neighbours.is_replace and cells > 1 else 1
         touched = min(sides * rows, cells)
         return Sensitivity.norms(l0=touched, l1=sides * rows, l2_squared=sides * rows * rows, linf=rows)
+
+    def _reachable(self, neighbours: Neighbours) -> int:
+        """Cells that one row can be in; where its number may be missing, it can always come and go."""
+        is_certain = self.query.value is None or neighbours.keeps(self.query.value)
+        return min(self.cells, max(reachable(self.query, neighbours), 0 if is_certain else 1))
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -14,6 +14,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
+from dalenius.statistics._public import reachable
 
 __all__ = ["MagnitudeTable", "Membership"]
 
@@ -34,6 +35,8 @@ class MagnitudeTable:
     Bootstrap, replace, membership private: max(max_i V_i, M_1 + M_2), V_i the range within cell i and M_1, M_2 the two
     largest |x| of different cells; membership public: max_i V_i, and cells may be treated in parallel. A row whose value can
     drop out (a missing value, one outside the bounds, a condition) adds nothing to its cell, so that V_i then includes 0.
+    Publicly known attributes: a row whose cell they decide moves that cell by at most high - low, or by the range with 0 where its
+    value can drop out; not at all where its value is public too.
     Evidence: exhaustive neighbours on tiny data, tests/statistics/test_totals.py.
     References: O'Keefe & Charest (2018) 5.2, corrected: their value holds for public membership only.
     """
@@ -80,8 +83,16 @@ class MagnitudeTable:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From the declared bounds."""
+        cells, is_complete = reachable(self.query, neighbours), self.is_complete
+        if cells == 0:
+            cells = 0 if neighbours.keeps(str(self.query.value)) else 1
+            is_complete = self.is_complete or self.keeps_values
         return bounded_sum(
-            neighbours, cells=self.cells, low=self.low, high=self.high, is_complete=self.is_complete
+            neighbours,
+            cells=min(self.cells, cells),
+            low=self.low,
+            high=self.high,
+            is_complete=is_complete,
         )
 
     def local(

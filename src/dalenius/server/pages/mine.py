@@ -5,8 +5,9 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from dalenius.core.budget import MASTER
 from dalenius.errors import DaleniusError
-from dalenius.ledger.charge import DATA_DEPENDENT
+from dalenius.ledger.charge import PAGES
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.pages.address import from_request
@@ -42,7 +43,7 @@ def mine(request: Request, user: SignedIn) -> Response:
 
 
 def quotas_of(request: Request, user: User) -> list[QuotaView]:
-    """The user's quota on each population, and on its data-dependent page where there is one."""
+    """The user's quota on each population, and on its other pages where there is one."""
     if not user.may_release:
         return []
     services = services_of(request)
@@ -50,12 +51,12 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
     for dataset in services.reading.datasets(user):
         if dataset.population not in found:
             try:
-                own = services.releasing.quota(user, dataset.name, DATA_DEPENDENT)
-                found[dataset.population] = [services.releasing.quota(user, dataset.name)]
+                quotas = [services.releasing.quota(user, dataset.name, page) for page in PAGES]
             except DaleniusError:
                 continue
-            if own.limit is not None or own.charges:
-                found[dataset.population].append(own)
+            found[dataset.population] = [
+                quota for quota in quotas if quota.page == MASTER or quota.limit is not None or quota.charges
+            ]
     return [quota for quotas in found.values() for quota in quotas]
 
 

@@ -66,12 +66,12 @@ def ratio_of(plan: TablePlan, pair: Any) -> float:
 
 
 def _promised(budget: Budget, pair: Divergence) -> float:
-    if budget.definition == "pure":
+    if budget.rho is not None:
+        return _concentrated(pair, budget.rho, budget.delta or Fraction(0))
+    if budget.delta is None:
         return pair.largest() / float(_amount(budget.epsilon))
-    if budget.definition == "zero_concentrated":
-        return _concentrated(pair, _amount(budget.rho), budget.delta or Fraction(0))
     epsilon, delta = float(_amount(budget.epsilon)), float(_amount(budget.delta))
-    shown = pair.delta(epsilon) if budget.definition == "approximate" else pair.beyond(epsilon)
+    shown = pair.beyond(epsilon) if budget.definition == "probabilistic" else pair.delta(epsilon)
     return max(shown - 1e-13, 0.0) / delta
 
 
