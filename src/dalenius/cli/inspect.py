@@ -1,4 +1,4 @@
-"""`dalenius inspect table | plan | dominance REQUEST`: the custodian's door. Exact values, under a banner, a ledger line each."""
+"""`dalenius inspect table | losses | sensitivity | plan | dominance REQUEST`: the custodian's door. Exact values, under a banner, a ledger line each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +8,7 @@ import typer
 from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dalenius.core.sealed import Confidential
     from dalenius.curator.curator import Curator
@@ -53,6 +53,89 @@ def table(
 ) -> None:
     """Print the exact counts that a request asks for."""
     _print(lambda curator, document: curator.inspect(document, by=by), request, ledger, anchor, policy)
+
+
+@app.command()
+def losses(
+    request: RequestPath,
+    release: Annotated[
+        Path, typer.Argument(help="The release whose numbers are compared with the exact ones.")
+    ],
+    by: By = "custodian",
+    ledger: LedgerPath = None,
+    anchor: AnchorPath = None,
+    policy: PolicyPath = None,
+) -> None:
+    """Print how far released counts are from the exact ones: l1, l2, l3, Hellinger, and Cramér's V before and after."""
+    from dalenius.publish import load
+
+    made = load(release / "release.json" if release.is_dir() else release)
+    _print(lambda curator, document: curator.compare(document, made, by=by), request, ledger, anchor, policy)
+
+
+@app.command()
+def sensitivity(
+    request: RequestPath,
+    function: Annotated[
+        str | None,
+        typer.Option(
+            "--function", help="FILE.py:NAME, a function of a tuple of values, in place of the measure."
+        ),
+    ] = None,
+    upper: Annotated[
+        str | None, typer.Option("--upper", help="A bound on that function's sensitivity, proved elsewhere.")
+    ] = None,
+    by: By = "custodian",
+    ledger: LedgerPath = None,
+    anchor: AnchorPath = None,
+    policy: PolicyPath = None,
+) -> None:
+    """Print how far one record can move a statistic: on any data, at these data, and between data sets made of their records."""
+    if function is None:
+        _print(
+            lambda curator, document: curator.inspect_sensitivity(document, by=by),
+            request,
+            ledger,
+            anchor,
+            policy,
+        )
+        return
+    look = _black_box(function, upper)
+    _print(
+        lambda curator, document: curator.inspect_values(document, look, by=by),
+        request,
+        ledger,
+        anchor,
+        policy,
+    )
+
+
+def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mapping[str, object]]":
+    """The bootstrap sensitivity of the custodian's own function: enumerated where that is possible, searched for elsewhere."""
+    import runpy
+
+    from dalenius.audit.black_box import bootstrap_sensitivity
+    from dalenius.core.rationals import rational
+    from dalenius.errors import ParameterError
+
+    file, _, name = function.rpartition(":")
+    if not file.endswith(".py") or not Path(file).is_file():
+        raise ParameterError("A function is named as FILE.py:NAME, in a file that is there.", name="function")
+    own = runpy.run_path(file).get(name)
+    if not callable(own):
+        raise ParameterError(f"The file has no function {name!r}.", name="function")
+    bound = None if upper is None else rational(upper, "upper")
+
+    def look(values: list[int]) -> "Mapping[str, object]":
+        bracket = bootstrap_sensitivity(own, values, upper=bound)
+        return {
+            "found": float(bracket.found),
+            "proved": None if bracket.proved is None else float(bracket.proved),
+            "is exact": bracket.is_exact,
+            "evaluations": bracket.evaluations,
+        }
+
+    return look
 
 
 @app.command()

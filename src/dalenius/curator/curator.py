@@ -288,6 +288,20 @@ class Curator:
         """Which cells a few contributors dominate, for the custodian's eyes."""
         return self.inspection.dominance(self.request(request), by=by)
 
+    def inspect_sensitivity(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
+        """How far one record moves the statistic of a request, for the custodian's eyes."""
+        return self.inspection.sensitivity(self.request(request), by=by)
+
+    def inspect_values(
+        self,
+        request: RequestLike,
+        look: Callable[[list[int]], Mapping[str, Any]],
+        *,
+        by: str = "custodian",
+    ) -> Confidential:
+        """What the custodian's own function says of one list of values, for the custodian's eyes."""
+        return self.inspection.values(self.request(request), look, by=by)
+
     def compare(self, request: RequestLike, release: Release, *, by: str = "custodian") -> Confidential:
         """How far a release is from the exact counts, for the custodian's eyes."""
         return self.inspection.compare(self.request(request), release, by=by)

@@ -5,7 +5,7 @@ never reaches a public or an analyst's route, and each look is a ledger line. No
 request after such a look is outside every guarantee.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,14 +31,18 @@ from dalenius.measurements._at_the_data import (
     compare_options,
     dominance,
     plausible_deniability,
+    sensitivities,
     true_delta,
 )
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.coding import DROPPED_NUMBER
-from dalenius.spec.method import JudgingMethod
+from dalenius.spec.method import JudgingMethod, SensitiveMethod, counts_records
 from dalenius.spec.request import RequestDocument
+
+# Noise of the Cauchy law at the smooth sensitivity spends epsilon with this share of it as its smoothness.
+SMOOTHNESS = 6
 
 __all__ = ["Inspection", "Confidential", "inspect_plan", "rows_of", "dominated"]
 
@@ -90,12 +94,53 @@ class Inspection:
         verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 
+    def sensitivity(self, request: RequestDocument, *, by: str) -> Confidential:
+        """How far one record moves the statistic of a request: on any data, at these, and within these."""
+        method = registry.get("methods", request.method)
+        if not isinstance(method, SensitiveMethod):
+            stated = [n for n, m in registry.every("methods").items() if isinstance(m, SensitiveMethod)]
+            raise Unsupported(f"Sensitivities at the data are known for {', '.join(stated)}.")
+        question = self.planner.question(request)
+        statistic = method.statistic(question)
+        self._note({"request": canonical(request, self._domain).content, "what": "sensitivity"}, by)
+        epsilon = question.budget.epsilon
+        beta = None if epsilon is None else epsilon / SMOOTHNESS
+        report = sensitivities(statistic, self._rows(statistic.query), question.neighbours, beta)
+        return Confidential(
+            f"Sensitivities of {method.name} in steps, {question.neighbours.relation}", report
+        )
+
+    def values(
+        self, request: RequestDocument, look: Callable[[list[int]], Mapping[str, Any]], *, by: str
+    ) -> Confidential:
+        """What a function of the custodian's own says of the values of `of` (in steps) under the request's conditions."""
+        form, _ = self._asked(request)
+        if request.table.of is None or form.space.axes:
+            raise Unsupported(
+                'A function sees one list of values: of = "variable", with where, not rows or columns.'
+            )
+        self._note({"request": form.content, "what": "function"}, by)
+        query = ValuesQuery(value=request.table.of, where=form.filters)
+        values = self.holding.source.values(query).open_below_the_gate()
+        return Confidential(f"A function of {request.table.of}", look([int(v) for v in values]))
+
+    def _rows(self, query: TableQuery | ValuesQuery) -> tuple[IntArray, ...]:
+        """What a statistic of this query is computed of: values, or cells, or both."""
+        if isinstance(query, ValuesQuery):
+            return (self.holding.source.values(query).open_below_the_gate(),)
+        cells, values = rows_of(self.holding.source, query.space, query.where, query.value)
+        if query.value is None:
+            return (cells,)
+        return (cells, values) if query.space.axes else (values[cells >= 0],)
+
     def compare(self, request: RequestDocument, release: Release, *, by: str) -> Confidential:
         """How far a release is from the exact counts, in the losses of the literature."""
         form, query = self._asked(request)
+        if not counts_records(request.method) or request.table.weight is not None:
+            raise Unsupported("Losses are computed for tables of counts.")
+        shown = release.find(*(axis.name for axis in query.space.axes)).values.reshape(query.space.shape)
         self._note({"request": form.content, "what": "utility"}, by)
         exact = self.holding.source.table(query).open_below_the_gate().reshape(query.space.shape)
-        shown = release.find(*(axis.name for axis in query.space.axes)).values.reshape(query.space.shape)
         return Confidential(f"Utility of release {release.provenance.digest[:12]}", compare(exact, shown))
 
     def _asked(self, request: RequestDocument) -> tuple[Canonical, TableQuery]:
@@ -168,13 +213,18 @@ def _table(source: Source, query: object) -> IntArray:
 
 
 def rows_of(
-    source: Source, space: CellSpace, where: tuple[Filter, ...], value: str
+    source: Source, space: CellSpace, where: tuple[Filter, ...], value: str | None
 ) -> tuple[IntArray, IntArray]:
-    """Flat cell (-1: outside the table) and value of every row, in the order of the file."""
-    names = list(dict.fromkeys([*(a.variable for a in space.axes), *(f.variable for f in where), value]))
+    """Flat cell (-1: outside the table) and value (0 where none is asked for) of every row, in the order of the file."""
+    names = [
+        *(a.variable for a in space.axes),
+        *(f.variable for f in where),
+        *([] if value is None else [value]),
+    ]
     cells, values = [], []
-    for batch in source.scan(names):
-        x = np.asarray(batch[value], dtype=np.int64)
+    for batch in source.scan(list(dict.fromkeys(names)) or list(source.domain.variables)[:1]):
+        rows = len(next(iter(batch.values()), ()))
+        x = np.zeros(rows, dtype=np.int64) if value is None else np.asarray(batch[value], dtype=np.int64)
         inside = x != DROPPED_NUMBER
         flat = np.zeros(len(x), dtype=np.int64)
         for axis in space.axes:

@@ -89,7 +89,7 @@ class Planner:
         rules.check_weight(request)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
-        question = self._question(request, purse)
+        question = self.question(request, purse)
         _check_scope(method, question)
         try:
             with effort.limited():
@@ -155,7 +155,8 @@ class Planner:
                 raise UnknownName.among(f"option of {name!r}", key, list(keys))
         return method
 
-    def _question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
+    def question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
+        """A request as its method reads it."""
         if purse is None:
             budget = request.budget()
             definition = self.definition(budget)

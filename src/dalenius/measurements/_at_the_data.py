@@ -4,8 +4,9 @@ Every function here looks at exact data. Its result must reach nobody but the cu
 request after such a look is outside every guarantee.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from inspect import signature
 from math import exp, log, tanh
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours, Relation, Scope
+from dalenius.errors import Unsupported
 from dalenius.exact.accuracy import expected_error, gain
-from dalenius.exact.order_statistics import prepare
+from dalenius.exact.order_statistics import prepare, rational_base
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.measurements.local_laplace import LocalStatistic
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
@@ -30,6 +32,46 @@ QUESTIONS = (
     "Can the method, and the scale of its noise, stay unpublished for ever?",
     "Is what the release says about the data beyond the answer itself acceptable?",
 )
+
+
+def sensitivities(
+    statistic: Any, rows: Sequence[IntArray], neighbours: Neighbours, beta: Fraction | None = None
+) -> dict[str, Any]:
+    """How far one record moves a statistic: on any data, at these rows, between data sets made of them, and smoothly.
+
+    In steps of the statistic's own grid, in the l1 norm. What is not proved for a statistic is said in the words of its refusal.
+    """
+    looks: dict[str, Callable[[], Any]] = {"on any data": lambda: _worst(statistic, neighbours)}
+    if hasattr(statistic, "local"):
+        looks["at these data"] = lambda: statistic.local(*rows, neighbours)
+    if hasattr(statistic, "bootstrap"):
+        looks["between data sets made of these records"] = lambda: _within(statistic, rows, neighbours)
+    if hasattr(statistic, "smooth"):
+        is_table = "base" not in signature(statistic.smooth).parameters
+        base = () if is_table else None if beta is None else (rational_base(beta),)
+        if base is not None:
+            said = "smooth" if is_table else f"smooth, beta = {float(beta or 0):.4g}"
+            looks[said] = lambda: statistic.smooth(*rows, *base, neighbours)
+    report: dict[str, Any] = {}
+    for name, look in looks.items():
+        try:
+            report[name] = float(look())
+        except Unsupported as refusal:
+            report[name] = refusal.message
+    return report
+
+
+def _within(statistic: Any, rows: Sequence[IntArray], neighbours: Neighbours) -> Any:
+    if neighbours.max_rows > 1:
+        raise Unsupported("Sensitivities within the data are for one row to a unit.")
+    return statistic.bootstrap(*rows, neighbours)
+
+
+def _worst(statistic: Any, neighbours: Neighbours) -> Any:
+    """Of the statistic itself, where what is released is a multiple of it."""
+    if hasattr(statistic, "worst"):
+        return statistic.worst(neighbours)
+    return statistic.sensitivity(neighbours).l1
 
 
 def plausible_deniability(

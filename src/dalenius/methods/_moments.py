@@ -61,6 +61,17 @@ def public_size(question: Question, *others: str) -> int | None:
     return question.domain.public_size if is_public else None
 
 
+def whole_size(question: Question) -> int:
+    """The public number of rows, or a refusal."""
+    size = public_size(question)
+    if size is None:
+        raise Unsupported(
+            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no rows, columns or"
+            " conditions, and rules that keep every row. Ask for the total and the count."
+        )
+    return size
+
+
 def typical_records(question: Question) -> int:
     """Records of a cell, for a preview."""
     size = question.domain.public_size

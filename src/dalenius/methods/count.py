@@ -21,6 +21,7 @@ from dalenius.methods.margins.plan import plan_margins
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
+from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.count import Count
 
 __all__ = ["CountMethod"]
@@ -98,6 +99,11 @@ class CountMethod:
             refuse_step(question)
             return plan_refined(question)
         return _table(question)
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """The table of counts."""
+        return ContingencyTable(query=question.query)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

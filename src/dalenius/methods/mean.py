@@ -37,6 +37,7 @@ from dalenius.methods._moments import (
     squares_part,
     totals_part,
     wants_sampling,
+    whole_size,
 )
 from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.spec.document import Part
@@ -45,6 +46,7 @@ from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.mean import Mean
 
 __all__ = ["MeanMethod"]
 
@@ -109,6 +111,12 @@ class MeanMethod:
         if question.scope is Scope.AT_THE_DATA:
             return plan_mean_at_the_data(question)
         return _older(question) if question.parameter("error") is None else _moments(question)
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """One mean of a public number of rows."""
+        low, high = question.bounds.low, question.bounds.high
+        return Mean(value_name=question.of, low=low, high=high, size=whole_size(question))
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

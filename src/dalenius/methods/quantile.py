@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.core.rationals import rational
 from dalenius.methods._quantile import plan_quantile
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
+from dalenius.statistics.quantile import Quantile
 
 __all__ = ["QuantileMethod"]
 
@@ -71,6 +73,12 @@ class QuantileMethod:
     def plan(question: Question) -> TablePlan:
         """By selection, by smooth noise, or by noise at the data."""
         return plan_quantile(question, question.parameter("q", "1/2"))
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """One quantile of the rows under the conditions."""
+        level = rational(question.parameter("q", "1/2"), "q")
+        return Quantile.of(question.domain, question.of, level, question.where)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -15,6 +15,7 @@ from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.total import Total
 
 __all__ = ["TotalMethod"]
 
@@ -92,6 +93,13 @@ class TotalMethod:
             strategy="table",
             preview=additive_preview(question, measurement.law),
         )
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """The table of totals, or the one total."""
+        if question.space.axes:
+            return MagnitudeTable.of(question.domain, question.of, question.space, question.where)
+        return Total.of(question.domain, question.of, question.where)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

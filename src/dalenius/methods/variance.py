@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.methods._moments import whole_size
 from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
+from dalenius.statistics.variance import Variance
 
 __all__ = ["VarianceMethod"]
 
@@ -60,6 +62,12 @@ class VarianceMethod:
     def plan(question: Question) -> TablePlan:
         """From total, squares and higher powers."""
         return plan_variance(question, "variance", ((question.bounds.upper - question.bounds.lower) ** 2) / 2)
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """One sample variance of a public number of rows."""
+        low, high = question.bounds.low, question.bounds.high
+        return Variance(value_name=question.of, low=low, high=high, size=whole_size(question), is_sample=True)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

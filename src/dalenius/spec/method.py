@@ -83,6 +83,17 @@ class JudgingMethod(Protocol):
         """The cells, and the statistic whose `queries` fetch their values and whose `is_dominated` judges them."""
 
 
+@runtime_checkable
+class SensitiveMethod(Protocol):
+    """A method of one statistic whose sensitivities the custodian's own eyes may see at the data."""
+
+    name: ClassVar[str]
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """What is computed of the rows, with its sensitivity everywhere, and `local`, `smooth` or `bootstrap` at given rows."""
+
+
 def answer_of(method: str) -> AnswerKind:
     """What a cell of this method's answer is."""
     answer: AnswerKind = getattr(registry.get("methods", method), "answer", AnswerKind.VALUE)

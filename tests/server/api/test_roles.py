@@ -86,6 +86,7 @@ def test_jobs_saved_tables_and_tokens_are_their_owners(site: Site) -> None:
 
 
 def test_an_analyst_sees_the_own_quota_and_nobody_elses(site: Site) -> None:
+    site.release("ana", document("0.33"))
     site.release("ben", document("0.34"))
     quota = site.call("ana", "GET", "/api/v1/datasets/towns/quota").json()
     assert quota["analyst"] == "ana" and quota["limit"]["rho"] == "100"
