@@ -31,9 +31,6 @@ ASKED = (
 )
 NOT_YET = {
     "measurements.keyed_list": "a list that is drawn once and stored answers the same requests without a computational claim",
-    "statistics.contingency_table": "counts have the same sensitivity everywhere, so that no plan needs one at the data",
-    "statistics.ratio": "its sensitivity is proved; the measure that divides two totals is not served yet",
-    "statistics.variance": "its sensitivity is proved; the measure is not served yet",
     "publish._drawing.draw_risk_utility": "the curve of accuracy against epsilon is printed and not drawn yet",
 }
 

@@ -88,11 +88,12 @@ def test_rows_follow_the_declared_rules():
     assert values.tolist() == [10, 400, 30, 900]
 
 
-ROWS = {"status": ["owner", "share", "owner"], "output": [1, 4, 6]}
+ROWS = {"status": ["owner", "share", "owner"], "output": [1, 4, 6], "hectares": [1, 3, 2]}
 TINY = {
     **DATASET,
     "dataset": {**DATASET["dataset"], "size": 3},
     "variables": {
+        "hectares": {"bounds": [1, 3], "step": 1, "missing": 1},
         "status": DATASET["variables"]["status"],
         "output": {"bounds": [0, 9], "step": 1, "missing": 0},
     },
@@ -138,6 +139,23 @@ def test_sensitivities_of_a_request_are_those_of_brute_force(curator: Curator, m
         assert found["smooth, beta = 1"] == pytest.approx(float(smooth), rel=1e-9)
 
 
+def test_a_ratio_has_a_sensitivity_at_the_data_and_none_everywhere(curator: Curator) -> None:
+    table = {"measure": "ratio", "of": "output", "other": "hectares", "error": "noise"}
+    found = curator.inspect_sensitivity(
+        {"table": table, "privacy": {"definition": "pure", "epsilon": 1}}
+    ).reveal()
+    pairs = tuple(sorted(zip(ROWS["output"], ROWS["hectares"], strict=True)))
+    universe = [(x, y) for x in range(10) for y in range(1, 4)]
+    by_force = brute.local(
+        lambda rows: Fraction(sum(x for x, _ in rows), sum(y for _, y in rows)),
+        pairs,
+        universe,
+        Relation.REPLACE,
+    )
+    assert found["at these data"] == pytest.approx(float(by_force))
+    assert "no global sensitivity" in found["on any data"]
+
+
 def test_tables_have_sensitivities_too_and_each_look_is_a_line_of_the_ledger(curator: Curator) -> None:
     before = len(curator.ledger.notes("", "inspection"))
     privacy = {"definition": "pure", "epsilon": 1}
@@ -154,7 +172,7 @@ def test_tables_have_sensitivities_too_and_each_look_is_a_line_of_the_ledger(cur
 
 
 def test_the_verbs_print_losses_sensitivities_and_a_function_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "farms.csv").write_text("status,output\nowner,1\nshare,4\nowner,6\n")
+    (tmp_path / "farms.csv").write_text("status,output,hectares\nowner,1,1\nshare,4,3\nowner,6,2\n")
     (tmp_path / "dataset.json").write_text(json.dumps(TINY))
     (tmp_path / "policy.json").write_text(json.dumps({"budget": {"rho": 9, "delta": "1e-6"}}))
     privacy = {"definition": "pure", "epsilon": 1}

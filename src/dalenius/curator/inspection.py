@@ -105,7 +105,7 @@ class Inspection:
         self._note({"request": canonical(request, self._domain).content, "what": "sensitivity"}, by)
         epsilon = question.budget.epsilon
         beta = None if epsilon is None else epsilon / SMOOTHNESS
-        report = sensitivities(statistic, self._rows(statistic.query), question.neighbours, beta)
+        report = sensitivities(statistic, self._rows(statistic, question.where), question.neighbours, beta)
         return Confidential(
             f"Sensitivities of {method.name} in steps, {question.neighbours.relation}", report
         )
@@ -124,8 +124,15 @@ class Inspection:
         values = self.holding.source.values(query).open_below_the_gate()
         return Confidential(f"A function of {request.table.of}", look([int(v) for v in values]))
 
-    def _rows(self, query: TableQuery | ValuesQuery) -> tuple[IntArray, ...]:
-        """What a statistic of this query is computed of: values, or cells, or both."""
+    def _rows(self, statistic: Any, where: tuple[Filter, ...]) -> tuple[Any, ...]:
+        """What a statistic is computed of: values, cells, both, or pairs of values of the rows that have both."""
+        query = statistic.query
+        below = getattr(statistic, "denominator_query", None)
+        if below is not None:
+            both = [rows_of(self.holding.source, query.space, where, one.value) for one in (query, below)]
+            has_both = (both[0][0] >= 0) & (both[1][0] >= 0)
+            above, beneath = (values[has_both].tolist() for _, values in both)
+            return (list(zip(above, beneath, strict=True)),)
         if isinstance(query, ValuesQuery):
             return (self.holding.source.values(query).open_below_the_gate(),)
         cells, values = rows_of(self.holding.source, query.space, query.where, query.value)

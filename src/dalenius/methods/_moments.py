@@ -61,9 +61,9 @@ def public_size(question: Question, *others: str) -> int | None:
     return question.domain.public_size if is_public else None
 
 
-def whole_size(question: Question) -> int:
+def whole_size(question: Question, *others: str) -> int:
     """The public number of rows, or a refusal."""
-    size = public_size(question)
+    size = public_size(question, *others)
     if size is None:
         raise Unsupported(
             "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no rows, columns or"

@@ -20,11 +20,13 @@ from dalenius.methods._moments import (
     rows_with,
     squares_part,
     wants_sampling,
+    whole_size,
 )
 from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
+from dalenius.statistics.ratio import Ratio
 
 __all__ = ["RatioMethod"]
 
@@ -115,6 +117,25 @@ class RatioMethod:
             {"scale": per * bounds.step / beside.step, "least": Fraction(least).limit_denominator(1000)},
             ("0" if bounds.low >= 0 else "-inf", "inf"),
             warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+        )
+
+    @staticmethod
+    def statistic(question: Question) -> Any:
+        """One ratio of rows of which none can drop out where it is replaced."""
+        near, (other, beside), bounds = question.neighbours, other_of(question), question.bounds
+        if near.max_rows > 1 or question.space.axes:
+            raise Unsupported(
+                "The sensitivity of a ratio is of one number, for one row to a unit: no rows or columns."
+            )
+        if near.is_replace and public_size(question, other) is None:
+            whole_size(question, other)
+        return Ratio(
+            numerator=question.of,
+            denominator=other,
+            low=bounds.low,
+            high=bounds.high,
+            least=beside.low,
+            most=beside.high,
         )
 
     @staticmethod

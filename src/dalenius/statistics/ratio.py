@@ -51,8 +51,10 @@ class Ratio:
 
     def value(self, rows: Sequence[Pair]) -> Fraction:
         """The exact ratio."""
-        below = sum(y for _, y in rows)
-        return Fraction(sum(x for x, _ in rows), below) if below else Fraction(self.undefined)
+        return self._quotient(sum(x for x, _ in rows), sum(y for _, y in rows))
+
+    def _quotient(self, above: int, below: int) -> Fraction:
+        return Fraction(above, below) if below else Fraction(self.undefined)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Refused: it has no useful bound."""
@@ -64,14 +66,17 @@ class Ratio:
             raise Unsupported(
                 "The local sensitivity of a ratio is stated for a denominator of at least 1 a row."
             )
-        here = self.value(rows)
+        above, below = sum(x for x, _ in rows), sum(y for _, y in rows)
+        here = self._quotient(above, below)
         corners = list(product((self.low, self.high), (self.least, self.most)))
-        rest = [tuple(rows[:i]) + tuple(rows[i + 1 :]) for i in range(len(rows))]
-        if neighbours.is_replace:
-            candidates = [(*others, corner) for others in rest for corner in corners]
-        else:
-            candidates = [*rest, *((*rows, corner) for corner in corners)]
-        return max((abs(self.value(c) - here) for c in candidates), default=Fraction(0))
+        rest = [(above - x, below - y) for x, y in set(rows)]
+        moved = [
+            (a + x, b + y)
+            for a, b in (rest if neighbours.is_replace else [(above, below)])
+            for x, y in corners
+        ]
+        ends = moved if neighbours.is_replace else [*rest, *moved]
+        return max((abs(self._quotient(a, b) - here) for a, b in ends), default=Fraction(0))
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
