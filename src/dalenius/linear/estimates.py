@@ -25,6 +25,7 @@ from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
+from dalenius.linear.windows import window_of
 
 STRUCTURE = "estimate"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
@@ -51,6 +52,9 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     name = str(law.parameters["estimate"])
     if name == "quantiles":
         estimate = _quantiles(law.parameters, blocks)
+    elif name == "winsorised mean":
+        parameters = {**law.parameters, **window_of(law.parameters, blocks[0].values)}
+        estimate = _mean(_Parts(parameters, Sums.of(blocks[1:], cells)))
     else:
         estimate = ESTIMATES[name](_Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
@@ -189,7 +193,8 @@ def _roots(square: FloatArray, middle: FloatArray, last: FloatArray) -> tuple[Fl
 def _mean(parts: _Parts) -> Estimated:
     total, count = parts.total(), parts.count()
     spread = (parts.power("squares"), total, count) if parts.has("squares") else None
-    return _quotient(parts, total, count, spread, offset=parts.number("centre") * parts.number("scale", 1))
+    offset = parts.number("origin") + parts.number("centre") * parts.number("scale", 1)
+    return _quotient(parts, total, count, spread, offset=offset)
 
 
 def _proportion(parts: _Parts) -> Estimated:

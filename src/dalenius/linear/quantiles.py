@@ -99,7 +99,9 @@ class Quantiles:
         self.step = step = float(Fraction(str(parameters["step"])))
         self.has_ends = bool(parameters.get("ends", True))
         width = 3 * len(self.qs) if self.has_ends else len(self.qs)
-        selected = blocks[-1].values.astype(np.float64).reshape(-1, width) * step
+        # The grid of a parameter begins anywhere; that of a variable at zero.
+        origin = float(Fraction(str(parameters.get("origin", 0))))
+        selected = origin + blocks[-1].values.astype(np.float64).reshape(-1, width) * step
         size = parameters.get("size")
         counts = np.full(len(selected), int(size)) if size is not None else np.maximum(blocks[0].values, 1)
         ask = ranks_of if self.has_ends else plain_ranks

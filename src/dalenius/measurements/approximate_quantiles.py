@@ -4,7 +4,8 @@ Guarantee
     epsilon-DP for the whole table; rho is levels * (epsilon / levels)^2 / 8. Each level of the recursion parts a cell's records by
     released values, so that a record takes part in one selection of each level; a unit's rows move the scores of the selections
     that they are in by at most max(share, 1 - share) each. Under replace one unit's rows leave and another's enter: twice that, so
-    that each level gets half.
+    that each level gets half. Quantiles of what a model says of random blocks of the data cost what they cost under replace: a unit
+    with c rows replaces at most c entries of a list of public length, whichever relation makes two data sets neighbours.
 Requires
     Declared bounds and step; cells that do not depend on data; sizes that are public or were released before.
 Noise
@@ -13,7 +14,8 @@ Noise
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_approximate_quantiles.py.
 References
-    Kaplan, Schnapp & Stemmer (2022); Smith (2011); Dong, Durfee & Rogers (2020) for the bounded range.
+    Kaplan, Schnapp & Stemmer (2022); Smith (2011); Dong, Durfee & Rogers (2020) for the bounded range; Nissim, Raskhodnikova &
+    Smith (2007) for the blocks.
 
 The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
 """
@@ -41,6 +43,7 @@ from dalenius.exact.quantile_selection import check_rate
 from dalenius.exact.several_quantiles import PARTS, chances, select_all, spread
 from dalenius.linear.quantiles import Ranks, plain_ranks, ranks_of
 from dalenius.linear.ranks import levels
+from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
 
 __all__ = ["ApproximateQuantiles"]
@@ -50,7 +53,11 @@ MOST_CELLS, MOST_QUANTILES = 500, 100
 
 @dataclass(frozen=True, kw_only=True)
 class ApproximateQuantiles:
-    """Quantiles of one numeric variable for each cell, each between two ends, in steps."""
+    """Quantiles of one numeric variable for each cell, each between two ends, in steps.
+
+    With `blocks` they are quantiles of what a model says of random blocks of the values, on the blocks' grid; `neighbours` are
+    then those of the data.
+    """
 
     name: str
     space: CellSpace
@@ -64,6 +71,7 @@ class ApproximateQuantiles:
     step: Fraction = Fraction(1)
     fineness: int = 256
     has_ends: bool = True
+    blocks: Blocks | None = None
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Kaplan, Schnapp & Stemmer (2022)", "Smith (2011)")
     )
@@ -94,7 +102,11 @@ class ApproximateQuantiles:
     @property
     def level_epsilon(self) -> Fraction:
         """What one level loses when all rows of a unit are added or removed."""
-        return self.epsilon / (self.levels * (2 if self.neighbours.is_replace else 1))
+        return self.epsilon / (self.levels * self._sides(self.neighbours))
+
+    def _sides(self, neighbours: Neighbours) -> int:
+        """In how many parts of the values of one level a unit's rows, or what they say of their blocks, can be."""
+        return 2 if neighbours.is_replace or self.blocks is not None else 1
 
     @property
     def law(self) -> Joint:
@@ -119,8 +131,8 @@ class ApproximateQuantiles:
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Rows of a unit cost in proportion; a replaced unit counts twice."""
-        sides = 2 if neighbours.is_replace else 1
-        level = self.level_epsilon * sides * Fraction(neighbours.max_rows, self.neighbours.max_rows)
+        level = self.level_epsilon * self._sides(neighbours)
+        level *= Fraction(neighbours.max_rows, self.neighbours.max_rows)
         return PrivacyProfile(
             relation=neighbours.relation,
             epsilon=self.levels * level,
@@ -142,7 +154,9 @@ class ApproximateQuantiles:
         answers = np.zeros((self.space.size, self.answers), dtype=np.int64)
         fine, rows = self.fineness, self.neighbours.max_rows
         for cell, sealed in enumerate(exact):
-            values = spread(np.clip(sealed.open_below_the_gate(), self.low, self.high), fine, rng)
+            content = sealed.open_below_the_gate()
+            listed = content if self.blocks is None else self.blocks.drawn(content, rng)
+            values = spread(np.clip(listed, self.low, self.high), fine, rng)
             ends = (self.low * fine, self.high * fine + fine - 1)
             chosen = select_all(values, *ends, self.ranks(cell).steps, self.level_epsilon, rows, rng)
             answers[cell] = 0 if cell in structural else np.array(chosen) // fine
@@ -174,10 +188,19 @@ class ApproximateQuantiles:
             fineness=1,
         )
 
-        def probabilities(content: Exact) -> Sequence[Fraction]:
-            steps = exact.ranks(0).steps
-            values = content[0].open_below_the_gate()
-            law = chances(values, -1, 2, steps, exact.level_epsilon, neighbours.max_rows)
-            return [law.get(answer, Fraction(0)) for answer in product(range(-1, 3), repeat=3)]
+        return (on_values(exact, chances=lambda content: answer_chances(exact, content)),)
 
-        return (on_values(exact, chances=probabilities),)
+
+def answer_chances(step: ApproximateQuantiles, content: Exact) -> Sequence[Fraction]:
+    """Probabilities of all answers on a short list, over all of its partitions where there are blocks."""
+    values, ends = content[0].open_below_the_gate(), (step.low, step.high)
+    lists, blocks = [values], step.blocks
+    if blocks is not None:
+        draws = product(range(blocks.count), repeat=len(values))
+        lists = [blocks.numbers(values, np.array(places, dtype=np.int64)) for places in draws]
+    laws = [
+        chances(each, *ends, step.ranks(0).steps, step.level_epsilon, step.neighbours.max_rows)
+        for each in lists
+    ]
+    answers = list(product(range(step.low, step.high + 1), repeat=step.answers))
+    return [sum((law.get(a, Fraction(0)) for law in laws), Fraction(0)) / len(laws) for a in answers]

@@ -21,6 +21,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.estimates import STRUCTURE, estimated
+from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import priced, share
 from dalenius.spec.question import Question
@@ -46,7 +47,7 @@ class MeasuredPart:
     """
 
     arrays: tuple[str, ...]
-    measurement: Noisy
+    measurement: Noisy | BlockTotals
     typical: tuple[float, ...]
     shift: int = 0
     unit: Fraction = Fraction(1)
@@ -174,9 +175,13 @@ def plan_estimate(
     parameters: Mapping[str, Any],
     limits: tuple[object, object],
     *,
+    measure: str = "",
     warnings: tuple[str, ...] = (),
 ) -> TablePlan:
-    """The priced plan: every part measured, one table of estimates shown, and the counts where they were paid for."""
+    """The priced plan: every part measured, one table of estimates shown, and the counts where they were paid for.
+
+    `measure` is what was asked for, where that is not the estimate itself.
+    """
     arrays = [array for part in parts for array in part.arrays]
     public = {key: value for key, value in parameters.items() if value is not None}
     public |= {f"{part.arrays[0]} shift": part.shift for part in parts if part.shift}
@@ -190,7 +195,7 @@ def plan_estimate(
     space = question.space
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        return estimate_tables(law, blocks, space, name, estimate)
+        return estimate_tables(law, blocks, space, name, measure or estimate)
 
     return priced(
         question,
@@ -198,8 +203,8 @@ def plan_estimate(
         assemble,
         law=law,
         mechanism=measurements[0].mechanism.name,
-        strategy=estimate.replace(" ", "_"),
-        limits=(float(_text(limits[0])), float(_text(limits[1]))) if _is_finite(limits) else None,
+        strategy=measure or estimate.replace(" ", "_"),
+        limits=(_number(limits[0]), _number(limits[1])) if _is_finite(limits) else None,
         preview=_preview(question, law, parts),
         warnings=warnings,
         refusal=f"The parts of a {estimate} do not fit {question.budget.definition!r}; use zero_concentrated.",
@@ -208,6 +213,10 @@ def plan_estimate(
 
 def _is_finite(limits: tuple[object, object]) -> bool:
     return not any("inf" in str(end) for end in limits)
+
+
+def _number(value: object) -> float:
+    return float(Fraction(_text(value)))
 
 
 def _text(value: object) -> str:
@@ -246,10 +255,9 @@ def estimate_tables(
     )
 
 
-def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...]) -> dict[str, Any]:
-    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
-    records = int(law.parameters.get("size", typical_records(question)))
-    blocks = tuple(
+def typical_blocks(parts: tuple[MeasuredPart, ...], records: int) -> tuple[Block, ...]:
+    """What would be measured in a cell of so many typical records, without noise."""
+    return tuple(
         Block(
             name=part.measurement.name,
             space=CellSpace(()),
@@ -258,7 +266,12 @@ def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...]) ->
         )
         for part in parts
     )
-    typical = estimated(law, blocks, 1)
+
+
+def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...]) -> dict[str, Any]:
+    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
+    records = int(law.parameters.get("size", typical_records(question)))
+    typical = estimated(law, typical_blocks(parts, records), 1)
     error = sqrt(float(typical.variance[0]))
     both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
     return {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dalenius.core.evidence import Evidence
 from dalenius.core.law import Additive, FloatArray, Law, Withheld
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
-from dalenius.errors import InternalError, Unsupported
+from dalenius.errors import InternalError, ParameterError, Unsupported
 from dalenius.spec.question import Question
 
 
@@ -62,6 +63,16 @@ def share(budget: Budget, part: Fraction) -> Budget:
     """A part of every amount."""
     amounts = {name: getattr(budget, name) for name in ("epsilon", "delta", "rho")}
     return replace(budget, **{name: amount * part for name, amount in amounts.items() if amount is not None})
+
+
+def selection_epsilon(budget: Budget, count: int) -> Fraction:
+    """The epsilon of all levels of selections together; rho pays for levels of a bounded range with epsilon^2 / (8 levels) = rho."""
+    if budget.rho is None:
+        if budget.epsilon is None:
+            raise ParameterError("Quantiles need epsilon or rho.", name="epsilon")
+        return budget.epsilon
+    square = 8 * budget.rho * count
+    return Fraction(isqrt((square.numerator << 80) // square.denominator), 1 << 40)
 
 
 def additive_table(block: Block, measure: str) -> Table:

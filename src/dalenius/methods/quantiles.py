@@ -7,12 +7,11 @@ is not public, is measured first with a twentieth of the budget.
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt, sqrt
+from math import sqrt
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dalenius.core.budget import Budget
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Joint
@@ -34,7 +33,7 @@ from dalenius.methods._moments import (
     typical_records,
     wants_sampling,
 )
-from dalenius.methods._priced import share
+from dalenius.methods._priced import selection_epsilon, share
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -162,7 +161,7 @@ def _plan(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
         queries=cell_queries(question.domain, question.of, question.space, question.where),
         low=bounds.low,
         high=bounds.high,
-        epsilon=_amount(budget, levels((3 if has_ends else 1) * len(qs))),
+        epsilon=selection_epsilon(budget, levels((3 if has_ends else 1) * len(qs))),
         neighbours=near,
         q=qs,
         sizes=(records,) * question.space.size,
@@ -213,16 +212,6 @@ def _plan(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
         selection=selection,
         count=count,
     )
-
-
-def _amount(budget: Budget, count: int) -> Fraction:
-    """The epsilon of all levels together; rho pays for levels of a bounded range with epsilon^2 / (8 levels) = rho."""
-    if budget.rho is None:
-        if budget.epsilon is None:
-            raise ParameterError("Quantiles need epsilon or rho.", name="epsilon")
-        return budget.epsilon
-    square = 8 * budget.rho * count
-    return Fraction(isqrt((square.numerator << 80) // square.denominator), 1 << 40)
 
 
 def _tables(

@@ -79,6 +79,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "en": "The error of sampling was not asked for; the error stated is that of the privacy noise alone.",
         "de": "Der Stichprobenfehler wurde nicht verlangt; der angegebene Fehler ist der des Schutzrauschens allein.",
     },
+    "blocks": {
+        "en": "A block whose estimate lies outside the declared range of the parameter counts as the nearer end, and one without an"
+        " estimate as the middle; the error with sampling is that of estimates in blocks.",
+        "de": "Ein Block, dessen Schätzung außerhalb des erklärten Bereichs des Parameters liegt, zählt als das nähere Ende, einer ohne"
+        " Schätzung als die Mitte; der Fehler mit Stichprobe ist der von Schätzungen in Blöcken.",
+    },
     "normal_data": {
         "en": "The error of sampling is that of normal data; skewed data need more records for it.",
         "de": "Der Stichprobenfehler ist der von normalverteilten Daten; schiefe Daten brauchen dafür mehr Datensätze.",

@@ -85,9 +85,10 @@ class _Trial:
         trials = self._different(list(self._pairs()))
         if trials:
             self._compare(*max(trials, key=self._difference))
-        if isinstance(step.law, Additive) and self.neighbours.scope is Scope.EVERYWHERE:
+        has_chances = self.example.chances is not None
+        if isinstance(step.law, Additive) and not has_chances and self.neighbours.scope is Scope.EVERYWHERE:
             self._compare_exactly([(here, there) for _, here, there in trials])
-        if self.example.chances is not None and self.neighbours.max_rows == 1:
+        if has_chances and self.neighbours.max_rows == 1:
             self._compare_chances()
         self._answers_everything()
         return len(trials)

@@ -1,0 +1,94 @@
+"""Blocks of the data and what a model says of each: a short list of whole numbers of public length, of which a unit moves few.
+
+Every record falls into one of `count` blocks by an independent uniform draw that depends on nothing about it. Two data sets that
+differ in one unit of at most c rows can be given the same draws: then at most c blocks differ, whichever relation makes the two
+neighbours, because a row that replaces another may have its draw. A block's number lies on a public grid, whatever its records are.
+So a step on the list that is private for c replaced entries of a list of public length is private for the data, at the same price.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, isnan
+
+import numpy as np
+
+from dalenius.core.law import IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.randomness import RandomSource, words
+from dalenius.core.rationals import plain
+from dalenius.errors import ParameterError, UnknownName
+from dalenius.measurements._models import CORRECTIONS, MODELS, estimate
+
+MOST_BLOCKS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """How the data are parted, and the grid of `width` + 1 points from `lower` to `upper` on which a block's estimate is reported.
+
+    `unit` is the size of one step of the values. A block without an estimate reports the middle of the grid.
+    """
+
+    model: str
+    count: int
+    lower: Fraction
+    upper: Fraction
+    unit: Fraction = Fraction(1)
+    width: int = 1 << 16
+    correction: str = "analytic"
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise UnknownName.among("model", self.model, sorted(MODELS))
+        if self.correction not in CORRECTIONS:
+            raise UnknownName.among("correction", self.correction, CORRECTIONS)
+        if not self.lower < self.upper:
+            raise ParameterError(
+                f"range must rise: two numbers between which the parameter lies; received {plain(self.lower)} and"
+                f" {plain(self.upper)}.",
+                name="range",
+            )
+        if not 2 <= self.count <= MOST_BLOCKS:
+            raise ParameterError(
+                f"blocks must be a whole number from 2 to {MOST_BLOCKS:,}; received {self.count:,}.",
+                name="blocks",
+            )
+
+    @property
+    def scale(self) -> Fraction:
+        """The size of one step of the grid."""
+        return (self.upper - self.lower) / self.width
+
+    def places(self, records: int, rng: RandomSource) -> IntArray:
+        """The block of each record: independent and uniform, exactly."""
+        limit = (1 << 64) // self.count * self.count
+        out = np.empty(0, dtype=np.uint64)
+        while len(out) < records:
+            draws = words(rng, records - len(out))
+            out = np.concatenate([out, draws[draws <= np.uint64(limit - 1)]])
+        return (out % np.uint64(self.count)).astype(np.int64)
+
+    def reported(self, values: IntArray) -> int:
+        """What one block reports."""
+        theta = estimate(self.model, self.correction, values, float(self.unit))
+        if isnan(theta):
+            return self.width // 2
+        lower, upper = float(self.lower), float(self.upper)
+        inside = min(max(theta, lower), upper)
+        return min(max(floor((inside - lower) / (upper - lower) * self.width + 0.5), 0), self.width)
+
+    def numbers(self, values: IntArray, places: IntArray) -> IntArray:
+        """What the blocks report, sorted: which block a number is of tells nothing."""
+        order = np.argsort(places, kind="stable")
+        ends = np.searchsorted(places[order], np.arange(1, self.count))
+        parts = np.split(values[order], ends)
+        return np.sort(np.array([self.reported(np.sort(part)) for part in parts], dtype=np.int64))
+
+    def drawn(self, values: IntArray, rng: RandomSource) -> IntArray:
+        """What the blocks of a fresh partition report."""
+        return self.numbers(values, self.places(len(values), rng))
+
+
+def touched(neighbours: Neighbours) -> int:
+    """How many blocks one unit can change, under either relation: one for each of its rows."""
+    return neighbours.max_rows

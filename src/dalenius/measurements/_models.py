@@ -1,0 +1,187 @@
+"""Named models whose parameter is estimated in blocks of the data: the estimate, its correction for bias, and its large-sample variance.
+
+An estimate is a function of the whole numbers of one block and of nothing else: sums are sums of integers, and logarithms are added
+up exactly, so that no other block can move it by a rounding. It may be infinite or not a number; what is then reported is public.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import fsum, inf, log, nan, pi
+
+import numpy as np
+
+from dalenius.core.law import IntArray
+
+Fit = Callable[[IntArray, float], float]
+# How an estimate is corrected: for the bias of its mean, by a formula or by leaving values out, not at all, or for that of its median.
+CORRECTIONS = ("analytic", "jackknife", "none", "central")
+# Huber's constant, and the factor by which the median distance from the median estimates a standard deviation.
+_HUBER, _NORMAL_SCALE = 1.345, 1.4826
+_FINE, _ROUNDS = 64, 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One number that describes a list of values.
+
+    `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order in one over
+    the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)` is the variance of the estimate times the number of values, where the values
+    have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values.
+    """
+
+    fit: Fit
+    corrected: Fit
+    central: Fit
+    variance: Callable[[float, float], float]
+    inflation: float = 0.0
+    least: int = 10
+
+
+def estimate(name: str, correction: str, values: IntArray, unit: float) -> float:
+    """A model's estimate of one block; not a number where it has none."""
+    model = MODELS[name]
+    fit = {"analytic": model.corrected, "central": model.central, "none": model.fit}.get(correction)
+    try:
+        return jackknife(model.fit, values, unit) if fit is None else fit(values, unit)
+    except (ArithmeticError, ValueError):
+        return nan
+
+
+def jackknife(fit: Fit, values: IntArray, unit: float) -> float:
+    """n times the estimate less n - 1 times the mean of those that leave one value out."""
+    count = len(values)
+    if count < 2:
+        return nan
+    points, places, times = np.unique(values, return_index=True, return_counts=True)
+    without = [fit(np.delete(values, place), unit) for place in places.tolist()]
+    mean = fsum(times[i] * without[i] for i in range(len(points))) / count
+    return count * fit(values, unit) - (count - 1) * mean
+
+
+def _total(values: IntArray, unit: float) -> float:
+    return int(values.sum()) * unit
+
+
+def _mean(values: IntArray, unit: float) -> float:
+    return _total(values, unit) / len(values)
+
+
+def _rate(values: IntArray, unit: float, less: float = 0.0) -> float:
+    total = _total(values, unit)
+    return (len(values) - less) / total if total > 0 else inf if len(values) else nan
+
+
+def _logit(values: IntArray, unit: float, added: float = 0.0) -> float:
+    ones = int(np.count_nonzero(values))
+    others = len(values) - ones
+    if not len(values):
+        return nan
+    if not min(ones, others) and not added:
+        return inf if ones else -inf
+    return log((ones + added) / (others + added))
+
+
+def _variance(values: IntArray, unit: float, less: float = 0.0) -> float:
+    count = len(values)
+    total, squares = int(values.sum()), int((values * values).sum())
+    return (count * squares - total * total) * unit * unit / (count * (count - less))
+
+
+def _shape(values: IntArray, unit: float) -> float:
+    """Of a gamma law, in closed form; a zero counts as half a step."""
+    numbers = [float(v) if v > 0 else 0.5 for v in values.tolist()]
+    logs = [log(v) for v in numbers]
+    total, count = fsum(numbers), len(numbers)
+    below = count * fsum(v * w for v, w in zip(numbers, logs, strict=True)) - fsum(logs) * total
+    return count * total / below if below > 0 else inf if count else nan
+
+
+def _corrected_shape(values: IntArray, unit: float, skew: float = 0.0) -> float:
+    k = _shape(values, unit)
+    return k - ((3 - skew) * k - 2 / 3 * k / (1 + k) - 4 / 5 * k / (1 + k) ** 2) / len(values)
+
+
+def _trigamma(x: float) -> float:
+    early = 0.0
+    while x < 6:
+        early, x = early + 1 / (x * x), x + 1
+    return early + 1 / x + 1 / (2 * x * x) + 1 / (6 * x**3) - 1 / (30 * x**5)
+
+
+def _middle(values: IntArray) -> int:
+    """The mean of the two middle values, in half steps."""
+    count = len(values)
+    return int(values[(count - 1) // 2]) + int(values[count // 2])
+
+
+def _median(values: IntArray, unit: float) -> float:
+    return _middle(np.sort(values)) * unit / 2 if len(values) else nan
+
+
+def _huber(values: IntArray, unit: float) -> float:
+    """Huber's location in whole sixty-fourths of a step; its scale is the median distance from the median."""
+    if not len(values):
+        return nan
+    fine = np.sort(values) * _FINE
+    centre = _middle(fine) // 2
+    cut = int(_HUBER * _NORMAL_SCALE * (_middle(np.sort(np.abs(fine - centre))) // 2))
+    for _ in range(_ROUNDS if cut else 0):
+        move = int(np.clip(fine - centre, -cut, cut).sum()) // len(fine)
+        centre += move
+        if not move:
+            break
+    return centre * unit / _FINE
+
+
+def _binomial(theta: float) -> float:
+    """One over p (1 - p) at a logit, cut where it would overflow."""
+    odds = np.exp(min(abs(theta), 30.0))
+    return float((1 + odds) ** 2 / odds)
+
+
+MODELS: Mapping[str, Model] = {
+    "exponential": Model(
+        fit=_rate,
+        corrected=lambda values, unit: _rate(values, unit, 1),
+        central=lambda values, unit: _rate(values, unit, 1 / 3),
+        variance=lambda theta, spread: theta**2,
+        inflation=2.0,
+    ),
+    "gamma": Model(
+        fit=_shape,
+        corrected=_corrected_shape,
+        central=lambda values, unit: _corrected_shape(values, unit, 4 / 3),
+        variance=lambda theta, spread: theta / max(theta * _trigamma(max(theta, 0.01)) - 1, 1e-9),
+        inflation=6.0,
+        least=20,
+    ),
+    "gaussian_mean": Model(
+        fit=_mean, corrected=_mean, central=_mean, variance=lambda theta, spread: spread**2
+    ),
+    "gaussian_variance": Model(
+        fit=_variance,
+        corrected=lambda values, unit: _variance(values, unit, 1),
+        central=lambda values, unit: _variance(values, unit, 5 / 3),
+        variance=lambda theta, spread: 2 * theta**2,
+        inflation=1.0,
+    ),
+    "huber": Model(
+        fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2
+    ),
+    "logit": Model(
+        fit=_logit,
+        corrected=lambda values, unit: _logit(values, unit, 1 / 2),
+        central=lambda values, unit: _logit(values, unit, 1 / 6),
+        variance=lambda theta, spread: _binomial(theta),
+        inflation=1.0,
+    ),
+    "median": Model(
+        fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
+    ),
+    "poisson": Model(
+        fit=_mean,
+        corrected=_mean,
+        central=lambda values, unit: (_total(values, unit) + 1 / 6) / len(values),
+        variance=lambda theta, spread: abs(theta),
+    ),
+}

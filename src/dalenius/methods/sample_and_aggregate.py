@@ -1,0 +1,128 @@
+"""One parameter of a model, by sample and aggregate: the model is fitted to random blocks, and what the blocks say is put together.
+
+Works for any model whose estimate is nearly normal in each block, also where no sums say all about it; where sums do, they are
+better (`measure = "mean"`, `"variance"`).
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.rationals import plain, rational
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.measurements._models import MODELS
+from dalenius.methods._blocks import plan_blocks
+from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.question import Question
+
+__all__ = ["SampleAndAggregateMethod"]
+
+
+class SampleAndAggregateParameters(Part):
+    """Keys of sample and aggregate: the model, the range of its parameter, and how blocks are made and put together."""
+
+    section: ClassVar[str] = "[table] of sample and aggregate"
+
+    model: str | None = None
+    range: tuple[Exact, Exact] | None = None
+    blocks: Whole | None = None
+    aggregate: Literal["mean", "median", "winsorised"] = "mean"
+    correction: Literal["analytic", "jackknife", "none"] = "analytic"
+    error: Literal["noise", "sampling"] = "sampling"
+
+
+class SampleAndAggregateMethod:
+    """What a model says of the records, block by block."""
+
+    name: ClassVar[str] = "sample_and_aggregate"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = False
+    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Parameter of {of} by sample and aggregate",
+            preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) through"
+            " privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how far the blocks"
+            " differ.",
+        ),
+        "de": Words(
+            title="Parameter von {of} aus Blöcken",
+            preview="Aus {records} Blöcken der Datensätze weicht die Schätzung durch das Schutzrauschen voraussichtlich um höchstens"
+            " ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; der Fehler mit Stichprobe folgt daraus, wie sehr sich"
+            " die Blöcke unterscheiden.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {
+                "measure": "sample_and_aggregate",
+                "of": "income",
+                "model": "exponential",
+                "range": ["0.01", 1],
+                "blocks": 9,
+            },
+            "privacy": {"definition": "pure", "epsilon": 4},
+        },
+        {
+            "table": {
+                "measure": "sample_and_aggregate",
+                "of": "age",
+                "model": "huber",
+                "range": [0, 100],
+                "blocks": 9,
+                "aggregate": "median",
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 1},
+        },
+        {
+            "table": {
+                "measure": "sample_and_aggregate",
+                "of": "income",
+                "model": "gaussian_variance",
+                "range": [1, 1000],
+                "blocks": 40,
+                "aggregate": "winsorised",
+                "correction": "jackknife",
+            },
+            "privacy": {"definition": "pure", "epsilon": 60},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """Refused unless the model and the range of its parameter are declared."""
+        if question.parameter("model") is None:
+            raise Unsupported(
+                f"Sample and aggregate needs model in [table]: one of {', '.join(sorted(MODELS))}.",
+                key="model",
+            )
+        ends = question.parameter("range")
+        if ends is None:
+            raise ParameterError(
+                "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter lies. It is"
+                " declared, never taken from the data.",
+                name="range",
+            )
+        lower, upper = (rational(end, "range") for end in ends)
+        if question.space.axes:
+            raise Unsupported(
+                "Sample and aggregate is one number of one list of records; use where.", key="rows"
+            )
+        return plan_blocks(question, str(question.parameter("aggregate", "mean")), lower, upper)
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The range as exact texts."""
+        ends = parameters.get("range")
+        if ends is None:
+            return "sample_and_aggregate", dict(parameters)
+        return "sample_and_aggregate", {**parameters, "range": [plain(rational(e, "range")) for e in ends]}
