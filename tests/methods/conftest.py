@@ -44,6 +44,7 @@ def ask() -> Ask:
         definition: str = "pure", amount: object = 40, *, strategy: str | None = None, **table: Any
     ) -> Any:
         amounts = {"rho" if definition == "zero_concentrated" else "epsilon": amount}
+        amounts |= {"delta": table.pop("delta")} if "delta" in table else {}
         named = {} if strategy is None else {"strategy": strategy}
         plan = plan_of(
             domain, {"table": table, "privacy": {"definition": definition} | amounts | named}, POLICY

@@ -16,7 +16,6 @@ from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.sealed import Sealed
 from dalenius.errors import DaleniusError
 from dalenius.linear.windows import window
 from dalenius.measurements import block_totals
@@ -122,8 +121,7 @@ def tiny(plan: TablePlan) -> ApproximateQuantiles:
 
 @cache
 def law_of(step: ApproximateQuantiles, values: tuple[int, ...]) -> dict[Hashable, Fraction]:
-    content = (Sealed(np.array(values, dtype=np.int64)),)
-    return dict(enumerate(answer_chances(step, content)))
+    return dict(enumerate(answer_chances(step, np.array(values, dtype=np.int64))))
 
 
 def delta(step: ApproximateQuantiles, domain: Domain, epsilon: Fraction) -> Fraction:

@@ -103,6 +103,26 @@ def local_of_monotone(
     return max(abs(function(other) - here) for other in others)
 
 
+def records_before(data: Sorted, position: int, bound: int) -> int:
+    """How many records can change before one more could move x_position by more than the bound; at most one more than there are.
+
+    The least k for which some x_{position + t} - x_{position + t - k - 1}, 0 <= t <= k + 1, is larger than the bound. Under replace
+    this is exact: so far the k + 1 records can move it. A record that is added, removed or replaced changes it by at most one, because
+    it moves every value by at most one place and the position by at most one; and where it is positive no record that is added,
+    removed or replaced moves the answer by more than the bound.
+    """
+
+    def is_wide(k: int) -> bool:
+        around = data.window(position - k - 1, position + k + 1)
+        return bool((around[k + 1 :] - around[: k + 2]).max() > bound)
+
+    low, high = 0, len(data) + 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_wide(middle) else (middle + 1, high)
+    return low
+
+
 @lru_cache(maxsize=8)
 def weights(base: Fraction, count: int) -> tuple[int, ...]:
     """Integer weights w_0 >= ... >= w_count whose neighbouring ratio is at most 1 / base."""

@@ -88,7 +88,7 @@ def _totals(
         if set(names) not in (set(), {axis.name for axis in table.space.axes}):
             raise Unsupported("A mean does not add up; ask for the intervals of the whole table.")
         return mean_intervals(release, table, confidence, together)
-    if table.measure not in (*ADDITIVE, "squared weights", "dominated cells"):
+    if table.measure not in (*ADDITIVE, "squared weights", "dominated cells", "propose_test_release"):
         raise Unsupported(
             f"A released {table.measure} is a selected value, or carries noise that follows the data: how far it is off"
             " depends on the data and is not published, so that there is no valid interval for it.",

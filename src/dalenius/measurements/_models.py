@@ -21,7 +21,7 @@ _FINE, _ROUNDS = 64, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class BlockModel:
     """One number that describes a list of values.
 
     `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order in one over
@@ -139,15 +139,15 @@ def _binomial(theta: float) -> float:
     return float((1 + odds) ** 2 / odds)
 
 
-MODELS: Mapping[str, Model] = {
-    "exponential": Model(
+MODELS: Mapping[str, BlockModel] = {
+    "exponential": BlockModel(
         fit=_rate,
         corrected=lambda values, unit: _rate(values, unit, 1),
         central=lambda values, unit: _rate(values, unit, 1 / 3),
         variance=lambda theta, spread: theta**2,
         inflation=2.0,
     ),
-    "gamma": Model(
+    "gamma": BlockModel(
         fit=_shape,
         corrected=_corrected_shape,
         central=lambda values, unit: _corrected_shape(values, unit, 4 / 3),
@@ -155,30 +155,30 @@ MODELS: Mapping[str, Model] = {
         inflation=6.0,
         least=20,
     ),
-    "gaussian_mean": Model(
+    "gaussian_mean": BlockModel(
         fit=_mean, corrected=_mean, central=_mean, variance=lambda theta, spread: spread**2
     ),
-    "gaussian_variance": Model(
+    "gaussian_variance": BlockModel(
         fit=_variance,
         corrected=lambda values, unit: _variance(values, unit, 1),
         central=lambda values, unit: _variance(values, unit, 5 / 3),
         variance=lambda theta, spread: 2 * theta**2,
         inflation=1.0,
     ),
-    "huber": Model(
+    "huber": BlockModel(
         fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2
     ),
-    "logit": Model(
+    "logit": BlockModel(
         fit=_logit,
         corrected=lambda values, unit: _logit(values, unit, 1 / 2),
         central=lambda values, unit: _logit(values, unit, 1 / 6),
         variance=lambda theta, spread: _binomial(theta),
         inflation=1.0,
     ),
-    "median": Model(
+    "median": BlockModel(
         fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
     ),
-    "poisson": Model(
+    "poisson": BlockModel(
         fit=_mean,
         corrected=_mean,
         central=lambda values, unit: (_total(values, unit) + 1 / 6) / len(values),

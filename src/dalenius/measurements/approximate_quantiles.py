@@ -44,7 +44,7 @@ from dalenius.exact.several_quantiles import PARTS, chances, select_all, spread
 from dalenius.linear.quantiles import Ranks, plain_ranks, ranks_of
 from dalenius.linear.ranks import levels
 from dalenius.measurements._blocks import Blocks
-from dalenius.measurements._example import Exact, MeasurementExample, on_values
+from dalenius.measurements._example import MeasurementExample, on_values
 
 __all__ = ["ApproximateQuantiles"]
 
@@ -188,13 +188,14 @@ class ApproximateQuantiles:
             fineness=1,
         )
 
-        return (on_values(exact, chances=lambda content: answer_chances(exact, content)),)
+        return (
+            on_values(exact, chances=lambda content: answer_chances(exact, content[0].open_below_the_gate())),
+        )
 
 
-def answer_chances(step: ApproximateQuantiles, content: Exact) -> Sequence[Fraction]:
+def answer_chances(step: ApproximateQuantiles, values: IntArray) -> Sequence[Fraction]:
     """Probabilities of all answers on a short list, over all of its partitions where there are blocks."""
-    values, ends = content[0].open_below_the_gate(), (step.low, step.high)
-    lists, blocks = [values], step.blocks
+    lists, blocks, ends = [values], step.blocks, (step.low, step.high)
     if blocks is not None:
         draws = product(range(blocks.count), repeat=len(values))
         lists = [blocks.numbers(values, np.array(places, dtype=np.int64)) for places in draws]

@@ -36,7 +36,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.sampling import sample
 from dalenius.measurements._blocks import Blocks, touched
-from dalenius.measurements._example import Exact, MeasurementExample, on_values
+from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["BlockTotals"]
@@ -113,12 +113,12 @@ class BlockTotals:
             blocks=blocks,
             mechanism=DiscreteLaplace(Fraction(1)),
         )
-        return (on_values(step, chances=lambda content: chances(step, content)),)
+        return (on_values(step, chances=lambda content: chances(step, content[0].open_below_the_gate())),)
 
 
-def chances(step: BlockTotals, content: Exact, reach: int = 4) -> Sequence[Fraction]:
+def chances(step: BlockTotals, values: IntArray, reach: int = 4) -> Sequence[Fraction]:
     """Probabilities of the answers near what is summed, over all partitions of a short list; farther ones differ no more."""
-    values, count = content[0].open_below_the_gate(), step.blocks.count
+    count = step.blocks.count
     rate = float(Fraction(step.mechanism.parameters["rate"]))
     answers = np.arange(-reach, step.blocks.width * count + reach + 1)
     odds = np.zeros(len(answers))

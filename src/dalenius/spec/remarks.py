@@ -85,6 +85,13 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Ein Block, dessen Schätzung außerhalb des erklärten Bereichs des Parameters liegt, zählt als das nähere Ende, einer ohne"
         " Schätzung als die Mitte; der Fehler mit Stichprobe ist der von Schätzungen in Blöcken.",
     },
+    "no_reply": {
+        "en": "There is a reply with 99 % probability where at least {distance} records can change before one more could move the answer"
+        " by more than the bound; elsewhere the outcome may be 'no reply', which is charged like any other.",
+        "de": "Eine Antwort gibt es mit 99 % Wahrscheinlichkeit, wo mindestens {distance} Datensätze sich ändern können, ehe ein weiterer"
+        " das Ergebnis um mehr als die Schranke verschieben könnte; sonst kann das Ergebnis „keine Antwort“ sein, und sie wird wie jedes"
+        " andere verbucht.",
+    },
     "normal_data": {
         "en": "The error of sampling is that of normal data; skewed data need more records for it.",
         "de": "Der Stichprobenfehler ist der von normalverteilten Daten; schiefe Daten brauchen dafür mehr Datensätze.",

@@ -12,9 +12,15 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Filter, ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
-from dalenius.exact.order_statistics import local_of_difference, prepare, smooth_add_remove, smooth_replace
+from dalenius.exact.order_statistics import (
+    local_of_difference,
+    prepare,
+    records_before,
+    smooth_add_remove,
+    smooth_replace,
+)
 from dalenius.statistics._example import Example, of_values
-from dalenius.statistics._one_row import check_one_row
+from dalenius.statistics._one_row import check_distance, check_one_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +91,17 @@ class Difference(ABC):
                 return Fraction(2 * least)
             return sum((smooth_replace(data, m, m, base, least) for m in ends), Fraction(0))
         return sum((smooth_add_remove(data, m, base, least) for m in ends), Fraction(0))
+
+    def distance(self, values: Sequence[int] | IntArray, bound: int, neighbours: Neighbours) -> int:
+        """How many records can change before one more could move the answer by more than `bound` steps; never too large.
+
+        A replaced record moves both ends the same way, so that they may move by the bound each; one that is added or removed may
+        move them towards each other, by half of the bound each.
+        """
+        check_distance(neighbours)
+        data = prepare(values, self.low, self.high)
+        each = bound if neighbours.is_replace and self.is_complete else bound // 2
+        return min(records_before(data, rank(len(data)), each) for rank in (self.lower, self.upper))
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours made of these values only, in steps; never too small."""

@@ -13,3 +13,11 @@ def check_one_row(neighbours: Neighbours, *, is_complete: bool) -> None:
             "Under replace a row may leave the list (a filter, a missing value or one outside the bounds): declare"
             " what replaces it, or use add-remove."
         )
+
+
+def check_distance(neighbours: Neighbours, *, is_served: bool = True) -> None:
+    """Refuse neighbours for whom changed records are not changed units."""
+    if neighbours.max_rows > 1:
+        raise Unsupported("How many records can change is counted for one row to a unit.")
+    if not is_served:
+        raise Unsupported("Distances are served for the lower median; drop is_midpoint.")

@@ -15,11 +15,12 @@ from dalenius.exact.order_statistics import (
     index_rule,
     local_of_monotone,
     prepare,
+    records_before,
     smooth_add_remove,
     smooth_replace,
 )
 from dalenius.statistics._example import Example, of_values
-from dalenius.statistics._one_row import check_one_row
+from dalenius.statistics._one_row import check_distance, check_one_row
 
 __all__ = ["Quantile"]
 
@@ -108,6 +109,15 @@ class Quantile:
         if self.is_midpoint:
             raise Unsupported("The smooth median under add-remove uses the lower median; drop is_midpoint.")
         return smooth_add_remove(data, index_rule(self.q, n), base, least)
+
+    def distance(self, values: Sequence[int] | IntArray, bound: int, neighbours: Neighbours) -> int:
+        """How many records can change before one more could move the answer by more than `bound` steps.
+
+        Exact under replace where no row can drop out; never too large, and never apart by more than one between neighbours.
+        """
+        check_distance(neighbours, is_served=not self.is_midpoint)
+        data = prepare(values, self.low, self.high)
+        return records_before(data, index_rule(self.q, len(data)), bound)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours of any size made of these values only, exactly, in 1 / unit steps."""

@@ -1,0 +1,173 @@
+"""Propose, test, release: a statistic with noise at a proposed bound, if a private test finds that no record can move it by more.
+
+Guarantee
+    (test + epsilon, delta)-DP as a pair. Between neighbours of which one passes the bound's test at a positive distance, the distance
+    moves by one and the answer by at most the bound; between two at distance zero an answer has probability at most delta, and "no
+    reply" the same probability.
+Requires
+    A distance that is zero wherever a record can move the answer by more than the bound, and differs by at most one between
+    neighbours; a bound that is public.
+Noise
+    Two-sided geometric, of the test on the distance and of the answer at the bound. An answer is the exact one plus noise of a public law.
+Evidence
+    Proved; exact output probabilities over all neighbours of tiny data, tests/methods/test_propose_test_release.py.
+References
+    Dwork & Lei (2009); Dwork & Smith (2010) 3.2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, log
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import Additive, IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import exp_upper
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import saturated
+from dalenius.exact.sampling import sample
+from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._one_number import block_of
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics.quantile import Quantile
+
+__all__ = ["ProposeTestRelease"]
+
+
+class DistanceStatistic(Protocol):
+    """What a statistic must offer: its value, and how far the data are from data that a record moves by more than a bound."""
+
+    @property
+    def query(self) -> ValuesQuery:
+        """The values it needs."""
+
+    def value(self, values: Any) -> int:
+        """The exact answer."""
+
+    def distance(self, values: Any, bound: int, neighbours: Neighbours) -> int:
+        """Zero wherever a unit can move the answer by more than the bound; differs by at most one between neighbours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposeTestRelease:
+    """statistic + noise at the bound, or no reply; `test` and `epsilon` are what the test and the answer lose."""
+
+    name: str
+    statistic: DistanceStatistic
+    bound: int
+    test: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    step: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if self.bound < 1:
+            raise ParameterError("bound must be at least one declared step.", name="bound")
+        if not 0 < self.delta < 1:
+            raise ParameterError("Propose-test-release needs a delta between 0 and 1.", name="delta")
+        if self.neighbours.max_rows > 1:
+            raise Unsupported("Propose-test-release is for one row to a unit.")
+
+    @property
+    def evidence(self) -> Evidence:
+        """Proved."""
+        return Evidence(level=Level.PROVED, references=("Dwork & Lei (2009)",))
+
+    @property
+    def mechanism(self) -> DiscreteLaplace:
+        """The noise of an answer."""
+        return DiscreteLaplace(self.epsilon / self.bound)
+
+    @property
+    def threshold(self) -> int:
+        """The least distance that noise alone, from zero, exceeds with probability at most delta."""
+        base = exp_upper(-self.test)
+        # Of a two-sided geometric law with base a, P(noise > t) = a^(t + 1) / (1 + a), which rises with a.
+        power = max(ceil(-log(float(self.delta)) / float(self.test)) - 3, 0)
+        while base ** (power + 1) > self.delta * (1 + base):
+            power += 1
+        return power
+
+    @property
+    def law(self) -> Additive:
+        """Of an answer, if there is one."""
+        return Additive(self.mechanism, self.step)
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The values."""
+        return (self.statistic.query,)
+
+    def silence(self, distance: int) -> float:
+        """Probability of no reply at a distance."""
+        base, past = exp(-float(self.test)), self.threshold - distance
+        return base**-past / (1 + base) if past < 0 else 1 - base ** (past + 1) / (1 + base)
+
+    @property
+    def sure(self) -> int:
+        """The least distance at which there is a reply with 99 % probability."""
+        distance = self.threshold
+        while self.silence(distance) > 0.01:
+            distance += 1
+        return distance
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Of test and answer together."""
+        if neighbours.max_rows > 1:
+            raise Unsupported("Propose-test-release is for one row to a unit.")
+        return PrivacyProfile(
+            relation=neighbours.relation,
+            epsilon=self.test + self.epsilon,
+            delta=self.delta,
+            evidence=self.evidence,
+        )
+
+    def draw(self, rng: RandomSource) -> tuple[int, int]:
+        """The noise of the test, and that of the answer."""
+        return int(sample(DiscreteLaplace(self.test), 1, rng)[0]), int(sample(self.mechanism, 1, rng)[0])
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """An answer where the noisy distance is above the threshold."""
+        values = exact[0].open_below_the_gate()
+        distance = self.statistic.distance(values, self.bound, self.neighbours)
+        answer = saturated(self.statistic.value(values) + drawn[1])
+        if distance + drawn[0] <= self.threshold:
+            return NoReply()
+        return Value(np.array([answer], dtype=np.int64))
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The answer, over a one-cell space."""
+        return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
+        """A median of a few values, with exact probabilities."""
+        step = cls(
+            name="median",
+            statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),
+            bound=1,
+            test=Fraction(1),
+            epsilon=Fraction(1),
+            delta=Fraction(1, 4),
+            neighbours=neighbours,
+        )
+        return (on_values(step, chances=lambda content: chances(step, content[0].open_below_the_gate())),)
+
+
+def chances(step: ProposeTestRelease, values: IntArray, reach: int = 6) -> Sequence[Fraction]:
+    """Probabilities of no reply and of the answers near the exact ones; farther ones differ no more."""
+    silent = step.silence(step.statistic.distance(values, step.bound, step.neighbours))
+    rate, exact = float(step.epsilon / step.bound), step.statistic.value(values)
+    answers = np.arange(-reach, reach + 1)
+    odds = (1 - silent) * np.tanh(rate / 2) * np.exp(-rate * np.abs(answers - exact))
+    return [Fraction(silent), *(Fraction(float(mass)) for mass in odds)]

@@ -1,0 +1,149 @@
+"""A median, a quantile or the distance of the quartiles by propose-test-release: exact plus noise at a proposed bound, or no reply.
+
+Usually worse than selection (`measure = "quantiles"`), which needs no bound and always answers.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.rationals import plain, rational
+from dalenius.core.release import Block, Table
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.measurements.propose_test_release import DistanceStatistic, ProposeTestRelease
+from dalenius.methods._priced import additive_preview, additive_table, limits_of, priced
+from dalenius.spec.document import Exact, Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
+from dalenius.statistics.interquartile import Interquartile
+from dalenius.statistics.quantile import Quantile
+
+__all__ = ["ProposeTestReleaseMethod"]
+
+
+class ProposeTestReleaseParameters(Part):
+    """Keys of propose-test-release: what is estimated, and the bound that is proposed."""
+
+    section: ClassVar[str] = "[table] of propose-test-release"
+
+    estimate: Literal["median", "quantile", "interquartile"] = "median"
+    q: Exact | None = None
+    bound: Exact | None = None
+
+
+class ProposeTestReleaseMethod:
+    """An order statistic with noise at a proposed bound, where a private test allows it."""
+
+    name: ClassVar[str] = "propose_test_release"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = ProposeTestReleaseParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Order statistic of {of}, after a test",
+            preview="If there is a reply, expect it to be off by at most ± {error} (95 %).",
+            caption="± is the margin of error from privacy noise, {level}, at the bound that was proposed.",
+        ),
+        "de": Words(
+            title="Ordnungsstatistik von {of}, nach einer Prüfung",
+            preview="Wenn es eine Antwort gibt, weicht sie voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, bei der vorgeschlagenen Schranke.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"measure": "propose_test_release", "of": "income", "bound": 20},
+            "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
+        },
+        {
+            "table": {
+                "measure": "propose_test_release",
+                "of": "income",
+                "estimate": "interquartile",
+                "bound": 38,
+            },
+            "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """Half of epsilon for the test, half for the answer, and delta for the test."""
+        estimate = str(question.parameter("estimate", "median"))
+        statistic, near, budget = _statistic(question, estimate), question.neighbours, question.budget
+        if question.space.axes:
+            raise Unsupported(
+                "Propose-test-release is one number of one list of records; use where.", key="rows"
+            )
+        if budget.epsilon is None or not budget.delta:
+            raise ParameterError(
+                'Propose-test-release needs epsilon and delta: definition = "approximate".', name="delta"
+            )
+        half = budget.epsilon / 2
+        step = ProposeTestRelease(
+            name=f"{estimate} of {question.of}",
+            statistic=statistic,
+            bound=_bound(question),
+            test=half,
+            epsilon=half,
+            delta=budget.delta,
+            neighbours=near,
+            step=question.bounds.step,
+        )
+        return priced(
+            question,
+            (step,),
+            _shown,
+            mechanism=step.mechanism.name,
+            strategy="propose_test_release",
+            limits=limits_of(question, is_difference=estimate == "interquartile"),
+            preview=additive_preview(question, step.law)
+            | {"threshold": step.threshold, "sure_from": step.sure},
+            warnings=(remark("no_reply", distance=step.sure),),
+            refusal=f"A test and an answer do not fit {budget.definition!r}; use approximate.",
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Numbers as exact texts."""
+        exact = {key: plain(rational(parameters[key], key)) for key in ("q", "bound") if key in parameters}
+        return "propose_test_release", {**parameters, **exact}
+
+
+def _statistic(question: Question, estimate: str) -> DistanceStatistic:
+    q = question.parameter("q")
+    if (q is None) == (estimate == "quantile"):
+        raise ParameterError('q goes with estimate = "quantile", and only with it.', name="q")
+    if estimate == "interquartile":
+        return Interquartile.of(question.domain, question.of, question.where)
+    share = Fraction(1, 2) if q is None else rational(q, "q")
+    return Quantile.of(question.domain, question.of, share, question.where)
+
+
+def _bound(question: Question) -> int:
+    """The proposed bound in declared steps, rounded up."""
+    named, bounds = question.parameter("bound"), question.bounds
+    if named is None:
+        raise ParameterError(
+            "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed without looking"
+            " at the data.",
+            name="bound",
+        )
+    steps = -(-rational(named, "bound") // bounds.step)
+    if not 1 <= steps < bounds.high - bounds.low:
+        raise ParameterError(
+            f"bound must be positive and smaller than the declared range of {question.of!r}; received {named}.",
+            name="bound",
+        )
+    return int(steps)
+
+
+def _shown(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+    return tuple(additive_table(block, "propose_test_release") for block in blocks)
