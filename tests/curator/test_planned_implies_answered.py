@@ -227,7 +227,9 @@ def check(document: Document, request: Document) -> bool:
         return False
     release = answered(plan, document)
     again = from_json(to_json(release))
-    assert len(again.tables) == len(release.tables) > 0
+    # No reply is an answer, of steps that state how probable it is.
+    is_silent = any(hasattr(step, "silence") for step in plan.measurements) and not release.blocks
+    assert len(again.tables) == len(release.tables) >= (0 if is_silent else 1)
     for left, right in zip(again.tables, release.tables, strict=True):
         assert np.array_equal(left.values, right.values, equal_nan=True)
         assert np.allclose(left.variance, right.variance, rtol=1e-9, atol=0, equal_nan=True)
