@@ -1,0 +1,225 @@
+"""What noisy totals over bootstrap samples give away together: (epsilon, delta) and a delta-approximate rho, and the noise for a target.
+
+Guarantee
+    With Poisson(1) multiplicities that are drawn anew for each replicate and never shown, discrete Gaussian noise in each total, and
+    values of at most `reach` in size, the replicates together satisfy delta(epsilon) of the composed loss distribution, and are
+    concentrated with the rho that this distribution has outside an event of probability delta.
+
+    relation     where                  dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2)
+    add-remove   one unit in one cell   (P_D, N) and its reverse: the rest of the total is independent, and adding it is post-processing
+    replace      one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s
+    replace      several cells          also (P_D x N, N x P_D): the unit leaves one cell and enters another
+Requires
+    One number to a unit and replicate. Multinomial multiplicities are not covered: their sum is fixed, so that centring hides
+    nothing (docs/explanation/private-bootstrap.md). There is no exact rho: every Renyi divergence is infinite.
+Evidence
+    Proved but for the rounding of floats, which is covered by margins; never below the mixture-Gaussian loss of dp-accounting,
+    tests/exact/test_resampling_price.py.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, log, sqrt
+
+import numpy as np
+
+from dalenius.core.law import FloatArray
+from dalenius.errors import TooLarge, Unsupported
+from dalenius.exact.approximate_concentrated import rho_of
+from dalenius.exact.loss import LossDistribution
+from dalenius.exact.replaced_pair import is_dominated
+from dalenius.exact.resampled_loss import MixturePair, copies_loss, float_masses, grid_unit, poisson_weights
+
+_STEPS = 30
+_NEAR = 5e-4
+_STRIDE = 2.0
+_HOPELESS = 5.0
+_TRIMMED = 1e-19
+_RAISED = Fraction(1001, 1000)
+_MOST_RAISES = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResamplingPrice:
+    """Replicates of totals whose units add at most `reach` each, in steps, times their multiplicity."""
+
+    reach: int
+    sigma_squared: Fraction
+    replicates: int
+    is_replace: bool = False
+    has_cells: bool = False
+
+    def _pair(self, up: int, down: int) -> MixturePair:
+        return MixturePair(
+            up=Fraction(up),
+            down=Fraction(down),
+            sigma_squared=self.sigma_squared,
+            weights=poisson_weights(),
+        )
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the pairs are known to be the worst; only then is anything claimed."""
+        return not self.is_replace or is_dominated(Fraction(self.reach), self.sigma_squared)
+
+    def patterns(self) -> tuple[tuple[MixturePair, ...], ...]:
+        """The dominating pairs, each a product of what happens in the cells that a unit touches."""
+        added, removed = self._pair(self.reach, 0), self._pair(0, -self.reach)
+        if not self.is_replace:
+            return (added,), (removed,)
+        moved = ((added, removed),) if self.has_cells else ()
+        return ((self._pair(self.reach, -self.reach),), *moved)
+
+    def losses(self) -> tuple[LossDistribution, ...]:
+        """One composed loss distribution for each pattern of change; together they dominate both orders."""
+        if not self.is_proved:
+            raise Unsupported(
+                "The noise of one replicate is smaller than half of the range of a value; the price of replacing a unit is proved"
+                " for more noise only. Ask for more replicates or spend less."
+            )
+        return tuple(self._composed(pattern) for pattern in self.patterns())
+
+    def _composed(self, pattern: tuple[MixturePair, ...]) -> LossDistribution:
+        unit = min(grid_unit(pair, self.replicates) for pair in pattern)
+        whole, *others = (copies_loss(pair, self.replicates, unit) for pair in pattern)
+        for other in others:
+            whole = whole.beside(other)
+        return whole
+
+    def delta(self, epsilon: Fraction) -> Fraction:
+        """delta(epsilon) of all replicates together, rounded up."""
+        return max(loss.delta(epsilon) for loss in self.losses())
+
+    def rho(self, delta: Fraction) -> tuple[Fraction, Fraction]:
+        """(rho, delta'): what the master account is charged, both orders of the neighbours."""
+        return _rho(self, delta)
+
+    def fits(self, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> bool:
+        """Whether the replicates stay within a target."""
+        if not self.is_proved:
+            return False
+        if rho is not None:
+            try:
+                charged, failure = self.rho(delta)
+            except TooLarge:
+                return False
+            return charged <= rho and failure <= delta
+        assert epsilon is not None
+        return self.delta(epsilon) <= delta
+
+
+@lru_cache(maxsize=128)
+def _rho(price: ResamplingPrice, delta: Fraction) -> tuple[Fraction, Fraction]:
+    # One order is enough: the concentrated statement of a pair is about both.
+    losses = price.losses()[:1] if not price.is_replace else price.losses()
+    # What rounding adds to the failure is taken from it beforehand.
+    pairs = [rho_of(loss, delta * (1 - Fraction(1, 10**6))) for loss in losses]
+    return max(rho for rho, _ in pairs), max(delta, *(failure for _, failure in pairs))
+
+
+def calibrated(
+    price: ResamplingPrice, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
+) -> ResamplingPrice:
+    """The least noise, to about a thousandth, whose replicates stay within the target; judged by the loss distribution itself."""
+    return _calibrated(price, epsilon, rho, delta)
+
+
+@lru_cache(maxsize=128)
+def _calibrated(
+    price: ResamplingPrice, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
+) -> ResamplingPrice:
+    def excess(log_variance: float) -> float:
+        """How far the target is missed, as a logarithm: by floats, which suggest and never decide."""
+        tried = replace(price, sigma_squared=_short(Fraction(exp(log_variance))))
+        if rho is not None:
+            try:
+                return log(max(tried.rho(delta)[0] / rho, Fraction(1, 10**9)))
+            except TooLarge:
+                return _HOPELESS
+        # The first pattern is nearly always the worst.
+        return log(max(_float_delta(tried, tried.patterns()[0], float(epsilon or 0)), 1e-300) / float(delta))
+
+    # One unit's value is never more than two standard deviations of one replicate's noise.
+    variance = _crossing(
+        excess, max(2 * log(price.reach) - (0.0 if price.is_replace else log(4.0)), log(0.25))
+    )
+    least = Fraction(price.reach) ** 2 if price.is_replace else Fraction(1, 4)
+    best = replace(price, sigma_squared=_short(max(variance, least)))
+    for _ in range(_MOST_RAISES):
+        if best.fits(epsilon=epsilon, rho=rho, delta=delta):
+            return best
+        best = replace(best, sigma_squared=_short(best.sigma_squared * _RAISED))
+    raise Unsupported(
+        "No noise on this grid makes these replicates fit the budget; ask for more replicates, or spend more."
+    )
+
+
+def _short(variance: Fraction) -> Fraction:
+    """A little larger, with a short numerator."""
+    power = max(variance.numerator.bit_length() - variance.denominator.bit_length() - 12, -8)
+    grid = Fraction(2) ** power
+    return -(-variance // grid) * grid
+
+
+def _crossing(excess: Callable[[float], float], low: float) -> Fraction:
+    """The variance at whose logarithm a falling function is about zero; the smallest one where it is not above zero."""
+    at_low = excess(low)
+    if at_low <= 0:
+        return Fraction(exp(low))
+    high, at_high = low, at_low
+    while at_high > 0:
+        low, at_low = high, at_high
+        high += _STRIDE
+        at_high = excess(high)
+    for _ in range(_STEPS):
+        middle = low + (high - low) * at_low / (at_low - at_high)
+        at = excess(middle)
+        if abs(at) < _NEAR or high - low < _NEAR:
+            return Fraction(exp(middle))
+        # The end that stays is given half of its weight, so that both ends move.
+        if at > 0:
+            low, at_low, at_high = middle, at, at_high / 2
+        else:
+            high, at_high, at_low = middle, at, at_low / 2
+    return Fraction(exp(high))
+
+
+def _float_delta(price: ResamplingPrice, pattern: tuple[MixturePair, ...], epsilon: float) -> float:
+    """delta(epsilon) by floating-point convolution."""
+    unit = min(grid_unit(pair, price.replicates) for pair in pattern)
+    first, masses, infinite = 0, np.ones(1), 0.0
+    for pair in pattern:
+        start, one, left_out = float_masses(pair, unit)
+        begin, power = _powered(start, one, price.replicates)
+        first, masses = _trimmed(first + begin, _convolved(masses, power))
+        infinite += price.replicates * left_out
+    losses = (first + np.arange(len(masses))) * float(unit)
+    is_above = losses > epsilon
+    return infinite - float((masses[is_above] * np.expm1(epsilon - losses[is_above])).sum())
+
+
+def _powered(first: int, masses: FloatArray, count: int) -> tuple[int, FloatArray]:
+    if count == 1:
+        return first, masses
+    begin, half = _powered(first, masses, count // 2)
+    begin, whole = _trimmed(2 * begin, _convolved(half, half))
+    return _trimmed(begin + first, _convolved(whole, masses)) if count % 2 else (begin, whole)
+
+
+def _convolved(left: FloatArray, right: FloatArray) -> FloatArray:
+    from scipy.signal import fftconvolve
+
+    return np.maximum(fftconvolve(left, right), 0.0)
+
+
+def _trimmed(first: int, masses: FloatArray) -> tuple[int, FloatArray]:
+    keep = np.flatnonzero(masses > _TRIMMED)
+    low, high = (int(keep[0]), int(keep[-1]) + 1) if len(keep) else (0, 1)
+    return first + low, masses[low:high]
+
+
+def gaussian_mu(reach: int, sigma_squared: Fraction, replicates: int) -> float:
+    """What the replicates would cost if each unit counted once: mu of Gaussian differential privacy, for comparison only."""
+    return sqrt(replicates * reach**2 / float(sigma_squared))
