@@ -39,7 +39,7 @@ def is_dominated(shift: Fraction, sigma_squared: Fraction) -> bool:
     step = max(1.0, sigma / _LISTED) / sigma
     k = np.arange(len(poisson_weights()), dtype=np.float64)
     p = np.array(poisson_weights())
-    x = np.arange(1, ceil((10 + 24 * s) / step) + 1) * step
+    x: FloatArray = np.arange(1, ceil((10 + 24 * s) / step) + 1, dtype=np.float64) * step
     left = np.append(-x[::-1], 0.0)
     left = left[left >= -12.0]
     pairs = [_below_zero(left, s, k, p), _above_zero(x, s, k, p)]

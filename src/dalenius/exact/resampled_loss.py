@@ -146,7 +146,9 @@ def _listed(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, 
     p, q = (_by_parts(pair, y, shift) + base for shift in pair.shifts())
     places = np.maximum.accumulate(np.floor((p - q) / h).astype(np.int64))
     first = int(places[0])
-    above, below = (np.bincount(places - first, weights=np.exp(w)) for w in (p, q))
+    above, below = (
+        np.asarray(np.bincount(places - first, weights=np.exp(w)), dtype=np.float64) for w in (p, q)
+    )
     return first, above, below
 
 

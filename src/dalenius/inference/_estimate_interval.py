@@ -7,11 +7,16 @@ from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
+from dalenius.linear.estimates import is_resampled
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
     Kind.NOISE: "the published noise of every measured sum",
     Kind.NOISE_AND_SAMPLING: "noise and estimated sampling error, Student's quantiles",
+}
+RESAMPLED = {
+    Kind.NOISE: "spread of the noisy replicates, Student's quantiles",
+    Kind.NOISE_AND_SAMPLING: "calibrated to the spread of the noisy replicates",
 }
 
 
@@ -38,7 +43,7 @@ def estimate_intervals(
         upper=np.nan_to_num(upper, nan=0.0),
         confidence=confidence,
         kind=kind,
-        method=METHODS[kind],
+        method=RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind],
         is_simultaneous=together,
         structural_zeros=frozenset(zeros),
     )

@@ -25,9 +25,11 @@ from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
+from dalenius.linear.replicates import replicates_of
 from dalenius.linear.windows import window_of
 
 STRUCTURE = "estimate"
+BOOTSTRAP = "bootstrap"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
 
@@ -47,6 +49,11 @@ def is_estimate(law: Law) -> bool:
     return isinstance(law, Joint) and law.structure == STRUCTURE
 
 
+def is_resampled(law: Law) -> bool:
+    """Whether they come from bootstrap replicates."""
+    return isinstance(law, Joint) and law.parameters.get("estimate") == BOOTSTRAP
+
+
 def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     """The estimate that a law describes, from the measured blocks."""
     name = str(law.parameters["estimate"])
@@ -55,6 +62,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     elif name == "winsorised mean":
         parameters = {**law.parameters, **window_of(law.parameters, blocks[0].values)}
         estimate = _mean(_Parts(parameters, Sums.of(blocks[1:], cells)))
+    elif name == BOOTSTRAP:
+        estimate = _bootstrap(law.parameters, blocks, cells)
     else:
         estimate = ESTIMATES[name](_Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
@@ -74,6 +83,39 @@ def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estima
         variance=made.variance(with_sampling=False),
         sampled=made.variance(with_sampling=True) if made.has_ends else None,
         ends=made.ends,
+    )
+
+
+def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
+    """Bagged totals, or quotients of them and a number of rows, with what the spread of the replicates says of both errors."""
+    totals = blocks[0].values.astype(np.float64).reshape(cells, -1)
+    counts = Sums.of(blocks[1:], cells).form(0) if len(blocks) > 1 else None
+    made = replicates_of(
+        parameters,
+        totals,
+        None if counts is None else counts.values,
+        0.0 if counts is None else float(counts.variance[0]),
+    )
+    centre, factor, scale = (float(Fraction(str(parameters[key]))) for key in ("centre", "factor", "scale"))
+    if parameters["is_quotient"]:
+        assert made.records is not None
+        n = np.where(made.records >= 1, made.records, np.nan)
+        unit, values = scale / factor / n, scale * (centre + made.bagged / factor / n)
+    else:
+        moved = 0.0 if made.records is None else made.records * centre
+        unit, values = np.full(cells, scale / factor), scale * (moved + made.bagged / factor)
+    noise = unit**2 * (made.spread / made.count + made.ratio_noise)
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        half = unit * made.half_widths(confidence, is_sampling=is_sampling)
+        return values - half, values + half
+
+    return Estimated(
+        values=values,
+        variance=noise,
+        sampled=noise + unit**2 * made.sampling(),
+        ends=ends,
+        counts=counts,
     )
 
 

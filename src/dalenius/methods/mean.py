@@ -1,5 +1,7 @@
 """Mean of a numeric variable in each cell: two totals that tell its total and its count, and its squares for the error of sampling.
 
+`error = "bootstrap"` takes both errors from noisy totals of resampled files.
+
 `error = "sampling"` gives both errors: nine tenths of the budget go to the totals and one to the squares. `error = "noise"` leaves
 the squares out. Where the number of rows is public it is not paid for.
 
@@ -24,6 +26,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
+from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._moments import (
@@ -40,6 +43,7 @@ from dalenius.methods._moments import (
     whole_size,
 )
 from dalenius.methods._priced import additive_table, limits_of, priced, share
+from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -59,7 +63,8 @@ class MeanParameters(Part):
 
     section: ClassVar[str] = "[table] of a mean"
 
-    error: Literal["noise", "sampling"] | None = None
+    error: Literal["noise", "sampling", "bootstrap"] | None = None
+    replicates: int | None = None
 
 
 class MeanMethod:
@@ -103,6 +108,16 @@ class MeanMethod:
             "table": {"measure": "mean", "of": "age", "error": "noise"},
             "privacy": {"definition": "pure", "epsilon": 1},
         },
+        {
+            "table": {
+                "rows": ["region"],
+                "measure": "mean",
+                "of": "income",
+                "error": "bootstrap",
+                "replicates": 10,
+            },
+            "privacy": {"definition": "approximate", "epsilon": 4, "delta": "1/1000000"},
+        },
     )
 
     @staticmethod
@@ -110,7 +125,12 @@ class MeanMethod:
         """By the two totals, or as older requests were planned; at the data one total over a public number of rows."""
         if question.scope is Scope.AT_THE_DATA:
             return plan_mean_at_the_data(question)
-        return _older(question) if question.parameter("error") is None else _moments(question)
+        error = question.parameter("error")
+        if error == BOOTSTRAP:
+            return _replicated(question)
+        return (
+            _older(question) if error is None else _moments(question, has_sampling=wants_sampling(question))
+        )
 
     @staticmethod
     def statistic(question: Question) -> Any:
@@ -124,10 +144,25 @@ class MeanMethod:
         return "mean", dict(parameters)
 
 
-def _moments(question: Question) -> TablePlan:
+def _replicated(question: Question) -> TablePlan:
+    """Replicates of the total about the midpoint, and the number of rows where it is not public."""
+    bounds = question.bounds
+    return plan_replicates(
+        question,
+        "mean",
+        f"mean of {question.of}",
+        Resampled.of_values(question, is_centred=True),
+        size=public_size(question),
+        is_quotient=True,
+        scale=bounds.step,
+        limits=(bounds.lower, bounds.upper),
+        moments=half_width_of(question, lambda asked: _moments(asked, has_sampling=True)),
+    )
+
+
+def _moments(question: Question, *, has_sampling: bool) -> TablePlan:
     """Two mirrored totals, or one where the count is public, and the squares if they are asked for."""
     bounds, size, query = question.bounds, public_size(question), rows_with(question)
-    has_sampling = wants_sampling(question)
     kept = 1 - SQUARES if has_sampling else Fraction(1)
     parts = [totals_part(question, query, size, kept)]
     if has_sampling:

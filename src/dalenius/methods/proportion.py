@@ -7,7 +7,7 @@ together cost what one count costs. Where the number of rows is public only the 
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.neighbours import Scope
@@ -16,6 +16,7 @@ from dalenius.core.query import Filter
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.methods._moments import MeasuredPart, noisy, plan_estimate, public_size
+from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Exact, Part, category
 from dalenius.spec.method import AnswerKind, Words
@@ -35,6 +36,8 @@ class ProportionParameters(Part):
     at_least: Exact | None = None
     at_most: Exact | None = None
     per: Exact = Fraction(1)
+    error: Literal["bootstrap"] | None = None
+    replicates: int | None = None
 
 
 class ProportionMethod:
@@ -74,6 +77,16 @@ class ProportionMethod:
             "table": {"measure": "proportion", "of": "income", "at_least": 10, "at_most": 20, "per": 1000},
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
+        {
+            "table": {
+                "measure": "proportion",
+                "of": "status",
+                "among": ["married"],
+                "error": "bootstrap",
+                "replicates": 5,
+            },
+            "privacy": {"definition": "approximate", "epsilon": 2, "delta": "1/1000000"},
+        },
     )
 
     @staticmethod
@@ -84,34 +97,9 @@ class ProportionMethod:
             raise ParameterError(
                 "per must be positive: 1 for a share, 100 for percent, 1000 for a rate.", name="per"
             )
-        size = public_size(question)
-        if size is not None:
-            inside = replace(question.query, where=(*question.where, condition))
-            part = MeasuredPart(
-                arrays=("inside",),
-                measurement=noisy(question, "records with the property", Count(inside), Fraction(1)),
-                typical=(0.5,),
-            )
-        else:
-            axis, arrays = _axis(question, condition)
-            zeros = frozenset(
-                (*cell, k) for cell in question.space.structural_zeros for k in range(len(axis))
-            )
-            space = CellSpace((*question.space.axes, axis), zeros)
-            counts = Count(replace(question.query, space=space))
-            part = MeasuredPart(
-                arrays=arrays,
-                measurement=noisy(question, "records with and without the property", counts, Fraction(1)),
-                typical=tuple(0.5 if name == "inside" else 0.5 / (len(arrays) - 1) for name in arrays),
-            )
-        return plan_estimate(
-            question,
-            "proportion",
-            f"proportion by {question.of}",
-            (part,),
-            {"size": size, "scale": scale},
-            (Fraction(0), scale),
-        )
+        if question.parameter("error") is not None:
+            return _replicated(question, condition, scale)
+        return _counted(question, condition, scale)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -121,6 +109,52 @@ class ProportionMethod:
             return "proportion", dict(parameters)
         labels = among if isinstance(among, list | tuple) else [among]
         return "proportion", {**parameters, "among": [category(label) for label in labels]}
+
+
+def _replicated(question: Question, condition: Filter, scale: Fraction) -> TablePlan:
+    """Replicates of records with the property less the others, and their number where it is not public."""
+    axis, arrays = _axis(question, condition)
+    return plan_replicates(
+        question,
+        "proportion",
+        f"proportion by {question.of}",
+        Resampled.of_classes(question, axis, arrays),
+        size=public_size(question),
+        is_quotient=True,
+        scale=scale,
+        limits=(Fraction(0), scale),
+        moments=half_width_of(question, lambda asked: _counted(asked, condition, scale)),
+    )
+
+
+def _counted(question: Question, condition: Filter, scale: Fraction) -> TablePlan:
+    """By two counts, or by one where the number of rows is public."""
+    size = public_size(question)
+    if size is not None:
+        inside = replace(question.query, where=(*question.where, condition))
+        part = MeasuredPart(
+            arrays=("inside",),
+            measurement=noisy(question, "records with the property", Count(inside), Fraction(1)),
+            typical=(0.5,),
+        )
+    else:
+        axis, arrays = _axis(question, condition)
+        zeros = frozenset((*cell, k) for cell in question.space.structural_zeros for k in range(len(axis)))
+        space = CellSpace((*question.space.axes, axis), zeros)
+        counts = Count(replace(question.query, space=space))
+        part = MeasuredPart(
+            arrays=arrays,
+            measurement=noisy(question, "records with and without the property", counts, Fraction(1)),
+            typical=tuple(0.5 if name == "inside" else 0.5 / (len(arrays) - 1) for name in arrays),
+        )
+    return plan_estimate(
+        question,
+        "proportion",
+        f"proportion by {question.of}",
+        (part,),
+        {"size": size, "scale": scale},
+        (Fraction(0), scale),
+    )
 
 
 def _condition(question: Question) -> Filter:

@@ -1,7 +1,7 @@
-"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds."""
+"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds, or with the errors of a private bootstrap."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -9,8 +9,10 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total
 from dalenius.methods._learned_bounds import plan_learned_bounds
+from dalenius.methods._moments import public_size
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
+from dalenius.methods._replicates import Resampled, plan_replicates
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -29,6 +31,8 @@ class TotalParameters(Part):
     option: str | None = None
     membership: str | None = None
     declared: str | tuple[str, ...] = ()
+    error: Literal["bootstrap"] | None = None
+    replicates: int | None = None
 
 
 class TotalMethod:
@@ -71,6 +75,16 @@ class TotalMethod:
             "table": {"measure": "total", "of": "income"},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "total",
+                "of": "income",
+                "error": "bootstrap",
+                "replicates": 5,
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4", "delta": "1/1000000"},
+        },
     )
 
     @staticmethod
@@ -80,6 +94,8 @@ class TotalMethod:
             return plan_total_at_the_data(question)
         if question.scope is Scope.WITHIN_THE_DATA:
             return plan_bootstrap_total(question)
+        if question.parameter("error") is not None:
+            return _replicated(question)
         if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
         statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
@@ -105,3 +121,19 @@ class TotalMethod:
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """As it is."""
         return "total", dict(parameters)
+
+
+def _replicated(question: Question) -> TablePlan:
+    """Replicates of the total, centred where the number of rows is public; a random number of rows is part of the error."""
+    size, step = public_size(question), question.bounds.step
+    return plan_replicates(
+        question,
+        "total",
+        f"total of {question.of}",
+        Resampled.of_values(question, is_centred=size is not None),
+        size=size,
+        is_quotient=False,
+        scale=step,
+        limits=("-inf", "inf"),
+        moments=None,
+    )

@@ -92,6 +92,23 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " das Ergebnis um mehr als die Schranke verschieben könnte; sonst kann das Ergebnis „keine Antwort“ sein, und sie wird wie jedes"
         " andere verbucht.",
     },
+    "resampled": {
+        "en": "Both errors come from noisy totals of resampled files; multiplicities were drawn anew for each and are not kept.",
+        "de": "Beide Fehler stammen aus verrauschten Summen neu gezogener Dateien; die Häufigkeiten wurden für jede neu gezogen und werden"
+        " nicht aufbewahrt.",
+    },
+    "bootstrap_wider": {
+        "en": "Expect the bootstrap interval to reach ± {bootstrap} (95 %) with sampling in a typical cell; without a bootstrap the same"
+        " budget gives ± {moments}, which is recommended.",
+        "de": "Das Bootstrap-Intervall reicht in einer typischen Zelle voraussichtlich ± {bootstrap} weit (95 %) mit Stichprobenfehler; ohne"
+        " Bootstrap gibt dasselbe Budget ± {moments}, was zu empfehlen ist.",
+    },
+    "bootstrap_shorter": {
+        "en": "Expect the bootstrap interval to reach ± {bootstrap} (95 %) with sampling in a typical cell; without a bootstrap the same"
+        " budget gives ± {moments}, which is wider.",
+        "de": "Das Bootstrap-Intervall reicht in einer typischen Zelle voraussichtlich ± {bootstrap} weit (95 %) mit Stichprobenfehler; ohne"
+        " Bootstrap gibt dasselbe Budget ± {moments}, was weiter ist.",
+    },
     "normal_data": {
         "en": "The error of sampling is that of normal data; skewed data need more records for it.",
         "de": "Der Stichprobenfehler ist der von normalverteilten Daten; schiefe Daten brauchen dafür mehr Datensätze.",

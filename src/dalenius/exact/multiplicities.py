@@ -1,0 +1,117 @@
+"""How often each unit counts in a bootstrap sample, drawn exactly, and the totals that follow.
+
+Each unit counts a Poisson(1) number of times, on its own. Units that add the same number to a total are drawn together: the sum of m
+independent Poisson(1) numbers is Poisson(m), and Poisson(m) is the sum over the binary digits of m of Poisson(2^j). So a file of ten
+million rows with a hundred different values takes a hundred short sums, and the totals have exactly the law of counting row by row.
+Multiplicities are never kept: each is added to its total and forgotten.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.randomness import RandomSource
+from dalenius.exact.sampling import sample
+
+# Digits of a multiplicity beyond this one are drawn as several of it.
+_LAST_DIGIT = 22
+_AT_ONCE = 1 << 20
+_LIMIT = 1 << 62
+_GUARD = 48
+
+
+@dataclass(frozen=True)
+class PoissonLaw:
+    """P(k) proportional to rate^k / k!, with a whole rate."""
+
+    rate: int
+    name: ClassVar[str] = "poisson"
+
+    @property
+    def parameters(self) -> Mapping[str, Fraction | int]:
+        """The rate."""
+        return {"rate": self.rate}
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """From zero on."""
+        return (0, None)
+
+    @property
+    def mean(self) -> float:
+        """The rate."""
+        return float(self.rate)
+
+    @property
+    def variance(self) -> float:
+        """The rate."""
+        return float(self.rate)
+
+    def weights(self, bits: int) -> WeightTable:
+        """rate^k / k! over its largest value, from the peak outwards, until less than a unit is left outside."""
+        work = bits + _GUARD
+        left = _outwards(work, lambda i: (self.rate - i, self.rate), self.rate)
+        right = _outwards(work, lambda i: (self.rate, self.rate + i + 1), None)
+        lower = [low for low, _ in reversed(left[1:])] + [low for low, _ in right]
+        upper = [high for _, high in reversed(left[1:])] + [high for _, high in right]
+        first = self.rate - (len(left) - 1)
+        return WeightTable(
+            bits=bits,
+            first=first,
+            lower=[low >> _GUARD for low in lower],
+            upper=[-(-high >> _GUARD) for high in upper],
+            left=1 if first else 0,
+            right=1,
+        )
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """k log rate - rate - log k!."""
+        from scipy.special import gammaln
+
+        x = np.asarray(k, dtype=np.float64)
+        inside = np.maximum(x, 0.0)
+        return np.where(x < 0, -np.inf, inside * log(self.rate) - self.rate - gammaln(inside + 1))
+
+
+def _outwards(work: int, ratio: Callable[[int], tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
+    """Enclosures of weights that are multiplied by rational ratios, until the rest of their sum is below a unit of 2**-GUARD."""
+    low = high = 1 << work
+    weights = [(low, high)]
+    while most is None or len(weights) <= most:
+        above, below = ratio(len(weights) - 1)
+        low, high = low * above // below, -(-high * above // below)
+        # The ratios fall, so that the rest is at most a geometric sum.
+        if above < below and high * below // (below - above) < 1 << (_GUARD - 2):
+            break
+        weights.append((low, high))
+    return weights
+
+
+def resampled_totals(values: IntArray, counts: IntArray, replicates: int, rng: RandomSource) -> list[int]:
+    """For each replicate the sum of value * multiplicity over units, of which `counts` have each value."""
+    totals = [0] * replicates
+    kept = (counts > 0) & (values != 0)
+    values, counts = values[kept].astype(np.int64), counts[kept].astype(np.int64)
+    for digit in range(_LAST_DIGIT + 1):
+        times = (counts >> digit) & 1 if digit < _LAST_DIGIT else counts >> digit
+        places = np.repeat(np.arange(len(values)), times)
+        law, most = PoissonLaw(1 << digit), max(_AT_ONCE // replicates, 1)
+        for start in range(0, len(places), most):
+            some = values[places[start : start + most]]
+            drawn = sample(law, len(some) * replicates, rng).reshape(replicates, len(some))
+            totals = [a + b for a, b in zip(totals, _products(drawn, some), strict=True)]
+    return totals
+
+
+def _products(drawn: IntArray, values: IntArray) -> list[int]:
+    """Sums of value * multiplicity: in 64 bits where they cannot be left, otherwise in whole numbers of any size."""
+    largest = int(np.abs(values).max())
+    if int(drawn.sum(axis=1).max()) * largest < _LIMIT:
+        sums: list[int] = (drawn @ values).tolist()
+        return sums
+    return [sum(k * v for k, v in zip(row, values.tolist(), strict=True)) for row in drawn.tolist()]

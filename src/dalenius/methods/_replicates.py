@@ -1,0 +1,321 @@
+"""Plans of estimates with bootstrap errors: replicates of one total for each cell, and a count where the number of rows is not public.
+
+`error = "bootstrap"` resamples the file `replicates` times and publishes one noisy total of each sample. What rows add is centred at
+the midpoint of the declared bounds where the number of rows is known, public or measured, which halves the noise; a total whose number
+of rows is private is not centred. The plan says how wide the interval will be, and how wide the one from two moments would be.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import Axis, Bounds, CellSpace
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import Filter, TableQuery
+from dalenius.core.rationals import plain
+from dalenius.core.release import Block, Table
+from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.exact.resampling_price import ResamplingPrice, calibrated
+from dalenius.linear.estimates import BOOTSTRAP, STRUCTURE
+from dalenius.linear.replicates import Replicates
+from dalenius.measurements.learned_bounds import cell_queries
+from dalenius.measurements.noisy import Noisy
+from dalenius.measurements.resampled_totals import ResampledTotals
+from dalenius.methods._moments import estimate_tables, noisy, typical_records
+from dalenius.methods._priced import priced, share
+from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
+from dalenius.statistics.count import Count
+
+_FEWEST, _MOST, _USUAL = 2, 1000, 50
+# The share of the budget that a private number of rows takes.
+_COUNTED = Fraction(1, 10)
+# What the loss of two steps together rounds up is left free.
+_ROUNDED = Fraction(999, 1000)
+_LISTED_VALUES = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampled:
+    """What rows add to a total: factor * value - offset, at most `reach` in size; from counts of classes, or from lists of values.
+
+    `evenness` is the mean square of what a row adds in a typical cell, in squares of the reach.
+    """
+
+    reach: int
+    factor: int = 1
+    offset: int = 0
+    counting: TableQuery | None = None
+    contributions: tuple[int, ...] = ()
+    evenness: Fraction = Fraction(1, 3)
+
+    @classmethod
+    def of_values(cls, question: Question, *, is_centred: bool) -> "Resampled":
+        """Of a numeric variable; counted value by value where the declared values are few."""
+        bounds = question.bounds
+        if bounds.low == bounds.high:
+            raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
+        total = bounds.low + bounds.high
+        factor, offset = (1, 0) if not is_centred else (1, total // 2) if total % 2 == 0 else (2, total)
+        reach = max(abs(factor * bounds.low - offset), abs(factor * bounds.high - offset))
+        counting = _value_counts(question, bounds)
+        values = range(bounds.low, bounds.high + 1) if counting is not None else ()
+        return cls(
+            reach=reach,
+            factor=factor,
+            offset=offset,
+            counting=counting,
+            contributions=tuple(factor * value - offset for value in values),
+        )
+
+    @classmethod
+    def of_classes(cls, question: Question, axis: Axis, arrays: tuple[str, ...]) -> "Resampled":
+        """Records with a property add one, the others take one off: twice the property less one half."""
+        return cls(
+            reach=1,
+            factor=2,
+            offset=1,
+            counting=replace(question.query, space=_with_axis(question.space, axis)),
+            contributions=tuple(1 if name == "inside" else -1 for name in arrays),
+            evenness=Fraction(1),
+        )
+
+
+def _with_axis(space: CellSpace, axis: Axis) -> CellSpace:
+    zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(axis)))
+    return CellSpace((*space.axes, axis), zeros)
+
+
+def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
+    """A table of how many rows have each value, or None where there are too many values or the variable stands on an axis."""
+    values = range(bounds.low, bounds.high + 1)
+    is_axis = question.of in {axis.variable for axis in question.space.axes}
+    if is_axis or len(values) * question.space.size > _LISTED_VALUES:
+        return None
+    axis = Axis(
+        variable=question.of, labels=tuple(map(str, values)), cuts=(*values, bounds.high + 1), level="value"
+    )
+    return replace(question.query, space=_with_axis(question.space, axis))
+
+
+def plan_replicates(
+    question: Question,
+    measure: str,
+    name: str,
+    added: Resampled,
+    *,
+    size: int | None,
+    is_quotient: bool,
+    scale: Fraction,
+    limits: tuple[object, object],
+    moments: float | None,
+) -> TablePlan:
+    """The priced plan; `moments` is the half-width that two moments would give in the same typical cell, if there is one."""
+    replicates = _number(question)
+    _check(question)
+    near, budget = question.neighbours, question.budget
+    has_count = is_quotient and size is None
+    part = share(budget, 1 - _COUNTED if has_count else Fraction(1))
+    assert part.delta is not None
+    failure = part.delta * _ROUNDED if has_count else part.delta
+    price = calibrated(
+        ResamplingPrice(
+            reach=added.reach,
+            sigma_squared=Fraction(1),
+            replicates=replicates,
+            is_replace=near.is_replace,
+            has_cells=question.space.size > 1,
+        ),
+        epsilon=None if part.rho is not None else part.epsilon,
+        rho=part.rho,
+        delta=failure,
+    )
+    step = ResampledTotals(
+        name=f"replicates of {name}",
+        space=question.space,
+        price=price,
+        failure=failure,
+        statement=None if part.rho is not None else part.epsilon,
+        lists=() if added.counting is not None else _lists(question),
+        counting=added.counting,
+        contributions=added.contributions,
+        factor=added.factor,
+        offset=added.offset,
+        unit=scale / added.factor,
+    )
+    counts = (_count(question),) if has_count else ()
+    law = _law(step, measure, added, size, scale, limits, is_quotient=is_quotient)
+    space = question.space
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        return estimate_tables(law, blocks, space, name, measure)
+
+    preview = _preview(question, step, counts, added, size, scale, is_quotient=is_quotient)
+    return priced(
+        question,
+        (step, *counts),
+        assemble,
+        law=law,
+        mechanism=step.noise.name,
+        strategy=BOOTSTRAP,
+        limits=None
+        if "inf" in str(limits)
+        else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
+        preview=preview,
+        warnings=(remark("bounded"), remark("resampled"), *_advice(preview, moments)),
+        evidence=step.evidence,
+        refusal=f"These replicates do not fit {budget.definition!r} at this budget.",
+    )
+
+
+def _number(question: Question) -> int:
+    asked = question.parameter("replicates", _USUAL)
+    if not _FEWEST <= int(asked) <= _MOST:
+        raise ParameterError(
+            f"replicates must lie between {_FEWEST} and {_MOST:,}; received {asked}.", name="replicates"
+        )
+    return int(asked)
+
+
+def _check(question: Question) -> None:
+    """A bootstrap is priced by its loss distribution, which needs a delta; its noise is given; units have one row."""
+    if (
+        question.budget.definition not in ("approximate", "zero_concentrated")
+        or question.budget.delta is None
+    ):
+        raise Unsupported(
+            'error = "bootstrap" has no statement without a delta: use definition = "approximate" with epsilon and delta, or'
+            ' "zero_concentrated" with rho and delta.',
+            key="error",
+        )
+    if question.scope is not Scope.EVERYWHERE:
+        raise Unsupported(
+            f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price for it.',
+            key="error",
+        )
+    if question.mechanism is not None:
+        raise Unsupported(
+            'error = "bootstrap" is priced for discrete Gaussian noise; leave the mechanism out.',
+            key="mechanism",
+        )
+    if question.neighbours.max_rows != 1:
+        raise Unsupported(
+            'error = "bootstrap" resamples units of one row; units or groups of several rows are not served. Ask with'
+            ' error = "sampling".',
+            key="error",
+        )
+
+
+def _lists(question: Question) -> Any:
+    return cell_queries(question.domain, question.of, question.space, question.where)
+
+
+def _count(question: Question) -> Noisy:
+    """Rows that have the variable."""
+    variable = question.domain.variable(question.of)
+    if variable.is_numeric:
+        query = replace(question.query, value=question.of)
+    else:
+        has_one = Filter(variable=question.of, codes=tuple(range(len(variable.categories))))
+        query = replace(question.query, where=(*question.where, has_one))
+    return noisy(question, f"count of rows with {question.of}", Count(query), _COUNTED)
+
+
+def _law(
+    step: ResampledTotals,
+    measure: str,
+    added: Resampled,
+    size: int | None,
+    scale: Fraction,
+    limits: tuple[object, object],
+    *,
+    is_quotient: bool,
+) -> Joint:
+    centre = Fraction(added.offset, added.factor)
+    public: dict[str, Any] = {"size": None if size is None else str(size)}
+    return Joint(
+        STRUCTURE,
+        {
+            "estimate": BOOTSTRAP,
+            "of": measure,
+            "is_quotient": is_quotient,
+            "centre": plain(centre),
+            "factor": str(added.factor),
+            "scale": plain(scale),
+            "replicates": step.price.replicates,
+            "sigma_squared": plain(step.price.sigma_squared),
+            "reach": added.reach,
+            "limits": [str(end) if "inf" in str(end) else plain(Fraction(str(end))) for end in limits],
+        }
+        | {key: value for key, value in public.items() if value is not None},
+    )
+
+
+def _preview(
+    question: Question,
+    step: ResampledTotals,
+    counts: tuple[Noisy, ...],
+    added: Resampled,
+    size: int | None,
+    scale: Fraction,
+    *,
+    is_quotient: bool,
+) -> Mapping[str, Any]:
+    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
+    records = size or typical_records(question)
+    squares = records * step.price.reach**2 * float(added.evenness)
+    made = _typical(step, squares, records if is_quotient or size else None)
+    if counts:
+        made = replace(made, records_variance=counts[0].law.variance)
+    unit = float(scale) / step.factor / (records if is_quotient else 1)
+    error = unit * sqrt(float(made.spread[0]) / made.count)
+    return {
+        "cells": question.space.size,
+        "structural_zeros": len(question.space.structural_zeros),
+        "records": records,
+        "std_error": error,
+        "half_width_95": unit * float(made.half_widths(0.95, is_sampling=False)[0]),
+        "std_error_with_sampling": unit
+        * float(made.half_widths(0.95, is_sampling=True)[0])
+        / NormalDist().inv_cdf(0.975),
+        "replicates": made.count,
+        "law": step.law.to_dict(),
+    }
+
+
+def _typical(step: ResampledTotals, squares: float, records: int | None) -> Replicates:
+    """Replicates whose spread is the expected one."""
+    z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
+    z *= sqrt((float(step.price.sigma_squared) + squares) / float(z.var(ddof=1)))
+    return Replicates(
+        totals=z[None, :],
+        noise=float(step.price.sigma_squared),
+        reach=step.price.reach,
+        records=None if records is None else np.array([float(records)]),
+    )
+
+
+def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...]:
+    """Which interval is expected to be shorter, said before anything is spent."""
+    if moments is None:
+        return ()
+    wide = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
+    code = "bootstrap_wider" if moments <= wide else "bootstrap_shorter"
+    return (remark(code, bootstrap=f"{wide:.3g}", moments=f"{moments:.3g}"),)
+
+
+def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> float | None:
+    """What a plan by moments expects of its interval with sampling at the same budget; None where it cannot be planned."""
+    # The keys that the other plan reads are not read by this one.
+    try:
+        error = plan(replace(question, _read=set())).preview.get("std_error_with_sampling")
+    except DaleniusError:
+        return None
+    return None if error is None else NormalDist().inv_cdf(0.975) * float(error)

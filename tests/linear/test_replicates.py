@@ -1,0 +1,88 @@
+"""Estimates from noisy replicates: corrected variances, and an interval whose coverage is computed, not simulated."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import chdtri, ndtr, ndtri
+from scipy.stats import chi2
+
+from dalenius.linear.replicates import Replicates, deconvolved, z_test
+
+NORMAL = ndtri((np.arange(50) + 0.5) / 50)
+
+
+def replicates(spread: float, k: int = 50, mean: float = 0.0) -> Replicates:
+    """k replicates of this mean and variance, with noise of variance 1."""
+    z = ndtri((np.arange(k) + 0.5) / k)
+    z *= np.sqrt(spread / z.var(ddof=1))
+    return Replicates(totals=(mean + z)[None, :], noise=1.0, reach=1.0)
+
+
+def test_the_three_variances_take_off_the_noise_all_of_it_or_none() -> None:
+    made = replicates(3.0)
+    share = float(chdtri(49, 0.95)) / 49
+    assert 0.6 < share < 0.8
+    assert made.sampling("unbiased")[0] == pytest.approx(2.0)
+    assert made.sampling("conservative")[0] == pytest.approx(3.0 - share)
+    assert made.sampling("most_conservative")[0] == pytest.approx(3.0)
+    assert replicates(0.5).sampling()[0] == 0.0
+
+
+def test_a_fixed_number_of_rows_takes_off_what_resampling_it_added() -> None:
+    """Poisson multiplicities let the number of rows vary: the variance of a total about c holds n (mean - c)^2 too much."""
+    made = replace(replicates(9.0, mean=20.0), records=np.array([100.0]))
+    assert made.counted[0] == pytest.approx((20.0**2 - 9.0 / 50) / 100)
+    assert made.sampling()[0] == pytest.approx(9.0 - 1.0 - made.counted[0])
+
+
+def coverage(k: int, ratio: float) -> float:
+    """Of the calibrated 95 % interval, where the sampling variance is `ratio` variances of one replicate's noise."""
+    spreads = (1 + ratio) * chi2.ppf((np.arange(60) + 0.5) / 60, k - 1) / (k - 1)
+    totals = np.concatenate([replicates(s, k).totals for s in spreads])
+    half = Replicates(totals=totals, noise=1.0, reach=1.0).half_widths(0.95, is_sampling=True)
+    return float((2 * ndtr(half / np.sqrt(ratio + (1 + ratio) / k)) - 1).mean())
+
+
+@pytest.mark.parametrize("k", [25, 50, 200])
+def test_the_calibrated_interval_covers_whatever_the_sampling_variance_is(k: int) -> None:
+    for ratio in (0.0, 0.006, 0.1, 0.3, 0.6, 1.0, 3.0, 30.0):
+        assert coverage(k, ratio) >= 0.94
+    assert all(coverage(k, ratio) <= 0.98 for ratio in (0.3, 0.6, 1.0, 3.0, 30.0))
+
+
+def test_declared_bounds_make_the_interval_shorter_where_noise_hides_the_variance() -> None:
+    free = replicates(1.0)
+    bound = replace(free, records=np.array([5.0]), reach=0.1)
+    assert bound.half_widths(0.95, is_sampling=True) < 0.5 * free.half_widths(0.95, is_sampling=True)
+    # It is never shorter than the interval of noise and resampling alone would be by normal quantiles.
+    assert bound.half_widths(0.95, is_sampling=True)[0] >= 1.95 * np.sqrt(1 / 50)
+
+
+def test_a_measured_number_of_rows_widens_both_intervals() -> None:
+    known = replace(replicates(2.0, mean=30.0), records=np.array([100.0]))
+    noisy = replace(known, records_variance=25.0)
+    for is_sampling in (False, True):
+        assert noisy.half_widths(0.95, is_sampling=is_sampling) > known.half_widths(
+            0.95, is_sampling=is_sampling
+        )
+
+
+def test_deconvolution_is_near_the_normal_interval_for_normal_data_and_skew_for_skew_data() -> None:
+    """Noise of a quarter of the spread; quantiles of the laws themselves, no randomness."""
+    noise = 0.25 * NORMAL[np.argsort(np.sin(np.arange(50)))]
+    normal = Replicates(totals=(NORMAL + noise)[None, :], noise=0.0625, reach=1.0)
+    low, high = deconvolved(normal, 0, 0.95)
+    assert low == pytest.approx(-high, abs=0.5) and 1.7 < high < 2.6
+    skew = Replicates(
+        totals=(-np.log1p(-(np.arange(50) + 0.5) / 50) + noise)[None, :], noise=0.0625, reach=1.0
+    )
+    low, high = deconvolved(skew, 0, 0.95)
+    # The law of the replicates has its long tail above, so that the interval has its long side below.
+    assert skew.bagged[0] - low > 1.5 * (high - skew.bagged[0])
+
+
+def test_a_value_far_from_the_estimate_is_rejected_and_nothing_without_an_error() -> None:
+    assert z_test(3.0, 1.0, 3.0) == pytest.approx(1.0)
+    assert z_test(3.0, 1.0, 3.0 - ndtri(0.975)) == pytest.approx(0.05)
+    assert z_test(3.0, 0.0, 0.0) == 1.0
