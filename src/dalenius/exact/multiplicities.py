@@ -95,8 +95,8 @@ def _outwards(work: int, ratio: Callable[[int], tuple[int, int]], most: int | No
 def resampled_totals(values: IntArray, counts: IntArray, replicates: int, rng: RandomSource) -> list[int]:
     """For each replicate the sum of value * multiplicity over units, of which `counts` have each value."""
     totals = [0] * replicates
-    kept = (counts > 0) & (values != 0)
-    values, counts = values[kept].astype(np.int64), counts[kept].astype(np.int64)
+    adds = (counts > 0) & (values != 0)
+    values, counts = values[adds].astype(np.int64), counts[adds].astype(np.int64)
     for digit in range(_LAST_DIGIT + 1):
         times = (counts >> digit) & 1 if digit < _LAST_DIGIT else counts >> digit
         places = np.repeat(np.arange(len(values)), times)

@@ -33,7 +33,7 @@ from dalenius.exact.loss import BITS, LossDistribution, is_symmetric, of_shift, 
 from dalenius.ledger.composition import epsilon_at
 
 _MARGIN = Fraction(1, 10**9)
-_INTEGERS = ("limit", "packed")
+_INTEGERS = ("limit", "packed", "terms")
 # Steps between the two ends of the loss of continuous Laplace noise.
 _PARTS = 256
 

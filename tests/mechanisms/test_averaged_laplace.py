@@ -1,0 +1,70 @@
+"""Averaged Laplace noise: its law against plain convolution, its variance and tails, and what it is compared with."""
+
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from scipy.stats import kurtosis
+
+from dalenius.core.budget import Budget
+from dalenius.core.law import Additive
+from dalenius.core.neighbours import Relation
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.sampling import sample
+from dalenius.mechanisms.averaged_laplace import AveragedLaplace
+
+ONE = Sensitivity.of_patterns(((1,),))
+
+
+@pytest.mark.parametrize("terms", [1, 2, 5, 10, 50])
+def test_the_law_is_the_convolution(terms: int) -> None:
+    rate = Fraction(1, 2)
+    law = AveragedLaplace(rate, terms)
+    x = np.arange(-200, 201)
+    one = np.exp(-0.5 * np.abs(x)) * np.tanh(0.25)
+    whole = np.ones(1)
+    for _ in range(terms):
+        whole = np.convolve(whole, one)
+    middle = len(whole) // 2
+    table = law.weights(96)
+    total = sum(table.upper)
+    k = np.arange(-40, 41)
+    found = np.array([table.upper[i - table.first] / total for i in k.tolist()])
+    assert found == pytest.approx(whole[middle - 40 : middle + 41], rel=1e-9)
+    assert all(low <= high for low, high in zip(table.lower, table.upper, strict=True))
+    assert law.variance == pytest.approx(terms * 2 * exp(-0.5) / (1 - exp(-0.5)) ** 2)
+    shown = Additive(law)
+    assert float(shown.sf(30)) == pytest.approx(whole[middle + 31 :].sum(), rel=1e-9)
+    assert np.exp(law.log_pmf(k)) == pytest.approx(found, rel=1e-12)
+
+
+def test_draws_have_its_variance_and_lose_their_peak_with_more_terms() -> None:
+    draws = [sample(AveragedLaplace(Fraction(1), n), 40_000, RecordedRandomness("averaged")) for n in (1, 10)]
+    for n, drawn in zip((1, 10), draws, strict=True):
+        assert drawn.var() == pytest.approx(n * 2 * exp(-1) / (1 - exp(-1)) ** 2, rel=0.05)
+    assert kurtosis(draws[0]) > 2.5 and kurtosis(draws[1]) < 0.6
+
+
+def test_it_is_pure_and_its_exact_curve_is_far_below_that_of_one_draw() -> None:
+    one, ten = (AveragedLaplace(Fraction(1), n).profile(ONE, Relation.ADD_REMOVE) for n in (1, 10))
+    assert one.epsilon == ten.epsilon == 1 and ten.is_pure
+    assert ten.delta_at(Fraction(1, 2)) < one.delta_at(Fraction(1, 2)) / 5
+
+
+def test_what_a_request_states_is_kept() -> None:
+    stated = AveragedLaplace.stated(AveragedLaplace.Parameters(terms=5))
+    assert stated.family(Fraction(1), Budget.of("pure", epsilon=1)).parameters["terms"] == 5  # type: ignore[union-attr]
+    fixed = AveragedLaplace.stated(AveragedLaplace.Parameters(terms=5, rate=Fraction(2)))
+    assert fixed == AveragedLaplace(Fraction(2), 5)
+
+
+def test_members_that_are_too_wide_or_have_no_terms_are_refused() -> None:
+    with pytest.raises(TooLarge):
+        AveragedLaplace(Fraction(1, 100))
+    with pytest.raises(ParameterError):
+        AveragedLaplace(Fraction(1), 0)
+    with pytest.raises(ParameterError):
+        AveragedLaplace(Fraction(1), 51)
