@@ -210,6 +210,7 @@ def answered(plan: TablePlan, document: Document) -> Release:
     domain = load_dataset(document).domain()
     source = MemorySource.of(domain, ROWS)
     neighbours = getattr(plan, "neighbours", domain.neighbours)
+    plan = gate.with_keys(plan, "a fingerprint", b"a secret of the extremes")
     passage = gate.run(plan, source, neighbours, plan.reservation, RecordedRandomness("extremes"))
     provenance = Provenance(
         dataset="d", population="p", version="1", definition=plan.definition, budget=plan.budget.to_dict(),

@@ -147,6 +147,14 @@ class Stated(Protocol):
 
 
 @runtime_checkable
+class KeyedStep(Protocol):
+    """A measurement whose noise is a function of a secret, which no plan knows: the curator gives it at the gate."""
+
+    def bound(self, *, fingerprint: str, secret: bytes) -> "Measurement":
+        """The same step with the population's secret, for the file of this fingerprint."""
+
+
+@runtime_checkable
 class TableNoise(Protocol):
     """A measurement that a request may name as the mechanism of one plain table of counts, with parameters of its own."""
 

@@ -293,6 +293,27 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Thinned:
+    """A count of a secret sample: each record is drawn with probability `fraction`, then noise is added; shown divided by it.
+
+    x = Binomial(count, fraction) + noise, and x / fraction is unbiased.
+    """
+
+    additive: Additive
+    fraction: Fraction
+    kind: ClassVar[str] = "thinned"
+
+    def variance_at(self, counts: FloatArray) -> FloatArray:
+        """Of the shown number, where the sample was expected to hold so many records."""
+        q = float(self.fraction)
+        return np.asarray((np.maximum(counts, 0.0) * (1 - q) + self.additive.variance) / q**2)
+
+    def to_dict(self) -> dict[str, object]:
+        """For documents."""
+        return {"kind": self.kind, "of": self.additive.to_dict(), "fraction": plain(self.fraction)}
+
+
+@dataclass(frozen=True)
 class Joint:
     """Shown values are a linear map of measured blocks; `structure` names the map (for example "residual")."""
 
@@ -317,7 +338,7 @@ class Withheld:
         return {"kind": self.kind, "reason": self.reason}
 
 
-Law = Additive | Censored | Kernel | Joint | Withheld
+Law = Additive | Censored | Kernel | Thinned | Joint | Withheld
 
 
 def law_from_dict(document: Mapping[str, Any]) -> Law:
@@ -337,6 +358,10 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
             measured = law_from_dict(document["of"])
             if isinstance(measured, Additive):
                 return Censored(measured, int(document["least"]))
+        if kind == Thinned.kind:
+            measured = law_from_dict(document["of"])
+            if isinstance(measured, Additive):
+                return Thinned(measured, Fraction(str(document["fraction"])))
         if kind == Kernel.kind:
             return Kernel(
                 name=str(document["name"]),
@@ -351,7 +376,9 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
             return Withheld(str(document["reason"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DocumentError(f"A law of kind {kind!r} is not complete or not well formed.") from error
-    raise DocumentError(f"A law is additive, censored, kernel, joint or withheld; received {kind!r:.60}.")
+    raise DocumentError(
+        f"A law is additive, censored, kernel, thinned, joint or withheld; received {kind!r:.60}."
+    )
 
 
 def noise_from_dict(family: str, parameters: Mapping[str, Any]) -> IntegerLaw:

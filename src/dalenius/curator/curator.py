@@ -389,6 +389,7 @@ class Curator:
         document: Asked,
         stage: Stage,
     ) -> Release:
+        plan = gate.with_keys(plan, reservation.fingerprint, self.ledger.secret(self.domain.population))
         passage = gate.run(
             plan,
             self.holding.source,

@@ -11,12 +11,12 @@ worst case was charged before the first row was read. Read this file to audit th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalenius.core.budget import Cost
-from dalenius.core.contracts import Measurement, Plan, Source
+from dalenius.core.contracts import KeyedStep, Measurement, Plan, Source
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.plan import BatchPlan
+from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
@@ -35,6 +35,16 @@ class Passage:
     silent: tuple[str, ...]
     # What each step gave, in order; None where it was silent.
     by_step: tuple[Block | None, ...] = ()
+
+
+def with_keys(plan: TablePlan, fingerprint: str, secret: bytes) -> TablePlan:
+    """The plan whose steps know the population's secret where their noise is a function of it; no plan itself does."""
+    steps = tuple(
+        step.bound(fingerprint=fingerprint, secret=secret) if isinstance(step, KeyedStep) else step
+        for step in plan.measurements
+    )
+    is_same = all(new is old for new, old in zip(steps, plan.measurements, strict=True))
+    return plan if is_same else replace(plan, measurements=steps)
 
 
 def run(

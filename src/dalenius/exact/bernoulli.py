@@ -1,14 +1,45 @@
-"""Coins with probability exp(-x) for a rational x, exact (Canonne, Kamath & Steinke 2020, Algorithm 1)."""
+"""Coins with a rational probability, or exp(-x) for a rational x, exact (Canonne, Kamath & Steinke 2020, Algorithm 1)."""
 
 from fractions import Fraction
 
-from dalenius.core.randomness import RandomSource, below
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.law import IntArray
+from dalenius.core.randomness import RandomSource, below, words
 from dalenius.errors import ParameterError
+
+LARGEST_DENOMINATOR = 1 << 32
+_CHUNK = 1 << 18
 
 
 def coin(p: Fraction, rng: RandomSource) -> bool:
     """True with probability exactly p."""
     return below(rng, p.denominator) < p.numerator
+
+
+def thinned(counts: IntArray, p: Fraction, rng: RandomSource) -> IntArray:
+    """How many of so many coins show a head, each with probability exactly p: independent binomial draws.
+
+    Every coin reads one word, and another where the word lies in the last, incomplete run of the denominator.
+    """
+    if not 0 < p <= 1 or p.denominator > LARGEST_DENOMINATOR:
+        raise ParameterError(f"A probability needs a denominator of at most 2**32; received {p}.")
+    ends = np.cumsum(counts)
+    heads = np.zeros(len(counts), dtype=np.int64)
+    for start in range(0, int(ends[-1]) if len(ends) else 0, _CHUNK):
+        coins = np.arange(start, min(start + _CHUNK, int(ends[-1])))
+        hits = coins[_heads(len(coins), p, rng)]
+        np.add.at(heads, np.searchsorted(ends, hits, side="right"), 1)
+    return heads
+
+
+def _heads(count: int, p: Fraction, rng: RandomSource) -> NDArray[np.bool_]:
+    whole = np.uint64((2**64 // p.denominator) * p.denominator - 1)
+    drawn = words(rng, count).copy()
+    while (late := np.flatnonzero(drawn > whole)).size:
+        drawn[late] = words(rng, late.size)
+    return np.asarray(drawn % np.uint64(p.denominator) < np.uint64(p.numerator))
 
 
 def coin_exp(x: Fraction, rng: RandomSource) -> bool:

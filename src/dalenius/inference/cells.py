@@ -9,12 +9,13 @@ The two answer different questions and carry different names in every output.
 import numpy as np
 
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, IntArray, Withheld
+from dalenius.core.law import Additive, FloatArray, IntArray, Thinned, Withheld
 from dalenius.core.release import Block, Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference._estimate_interval import estimate_intervals
 from dalenius.inference._mean_interval import mean_intervals
+from dalenius.inference._sample_interval import sample_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
@@ -44,6 +45,8 @@ def intervals(
     checked(confidence, method)
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
+    if isinstance(source, Release) and isinstance(source.law, Thinned):
+        return sample_intervals(source, names, kind, confidence, is_simultaneous)
     if isinstance(source, Release) and is_estimate(source.law):
         table = find_table(source, names)
         if table is source.table:

@@ -10,9 +10,10 @@ from statistics import NormalDist
 import numpy as np
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import Additive, Censored, FloatArray, Joint, Kernel, Law
-from dalenius.core.release import Release, Table
+from dalenius.core.law import Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned
+from dalenius.core.release import Block, Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
+from dalenius.linear import thinned
 from dalenius.linear.estimates import estimated, is_estimate
 
 # Measures whose cells add up to a margin.
@@ -50,6 +51,9 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         return _possible(table, *release.law.ends(table.values, confidence))
     if isinstance(release.law, Kernel):
         return _possible(table, *release.law.ends(_kernel_values(release, table), confidence))
+    if isinstance(release.law, Thinned) and (sampled := _block_of(release, table)) is not None:
+        # Sums of such cells have normal ends, as those of combined blocks.
+        return _possible(table, *thinned.ends(release.law, sampled.values, confidence))
     hidden = next((a for a in release.adjustments if a.get("name") == SHOWN_FROM), None)
     if hidden is not None:
         return _possible(table, *_rounded_ends(table, int(hidden["least"]), confidence))
@@ -71,8 +75,13 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
 
 def _kernel_values(release: Release, table: Table) -> FloatArray:
     """What was measured through a perturbation table: an adjustment may have moved what is shown."""
-    block = next((b for b in release.blocks if b.name == table.name and b.space.shape == table.shape), None)
+    block = _block_of(release, table)
     return table.values if block is None else block.values.astype(np.float64)
+
+
+def _block_of(release: Release, table: Table) -> Block | None:
+    """The measured block that a table shows, cell by cell."""
+    return next((b for b in release.blocks if b.name == table.name and b.space.shape == table.shape), None)
 
 
 def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:

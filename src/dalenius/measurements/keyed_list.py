@@ -16,7 +16,7 @@ References
     Rinott et al. (2018), sections 2.2 and 4.1: keys by description, never by participants.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -49,9 +49,9 @@ class KeyedList:
     query: TableQuery
     mechanism: Mechanism
     domain: Domain
-    registered: str
-    fingerprint: str
-    secret: bytes
+    registered: str = ""
+    fingerprint: str = ""
+    secret: bytes = b""
     cells: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -62,6 +62,10 @@ class KeyedList:
 
     def __repr__(self) -> str:
         return f"KeyedList({self.name!r})"
+
+    def bound(self, *, fingerprint: str, secret: bytes) -> "KeyedList":
+        """The same list with the population's secret, for the file of this fingerprint; without one nothing is drawn."""
+        return replace(self, registered=fingerprint, fingerprint=fingerprint, secret=secret)
 
     @property
     def evidence(self) -> Evidence:

@@ -1,7 +1,7 @@
 """Number of records in each cell: one table, a list of margins, a weighted table, or one count at the data."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -9,6 +9,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
+from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._priced import additive_preview, priced, shown_as
@@ -16,11 +17,13 @@ from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
 from dalenius.methods._refined_count import plan_refined
 from dalenius.methods._ruled_noise import mechanism_for
+from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods._weighted import plan_weighted
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.count import Count
 
@@ -36,6 +39,8 @@ class CountParameters(Part):
     refine: str | None = None
     refine_from: Whole | None = Field(default=None, ge=1)
     refine_share: Exact | None = None
+    sample: Exact | None = None
+    keyed: Literal[True] | None = None
 
 
 class CountMethod:
@@ -76,6 +81,14 @@ class CountMethod:
             "privacy": {"definition": "pure", "epsilon": 2},
         },
         {
+            "table": {"rows": ["sex"], "columns": ["region"], "keyed": True},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"rows": ["sex"], "columns": ["region"], "sample": "1/2"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
             "table": {"where": {"age": {"at_least": 18, "at_most": 65}}},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
@@ -98,6 +111,9 @@ class CountMethod:
         if question.parameter("refine") is not None:
             refuse_step(question)
             return plan_refined(question)
+        if question.parameter("sample") is not None:
+            refuse_step(question)
+            return plan_sampled(question)
         return _table(question)
 
     @staticmethod
@@ -118,14 +134,18 @@ def _table(question: Question) -> TablePlan:
         return plan_step(question, step)
     statistic = Count(question.query)
     mechanism = _ruled(question, refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
-    measurement = Noisy(name, statistic, mechanism)
+    is_keyed = question.parameter("keyed") is not None
+    measurement: Noisy | KeyedList = Noisy(name, statistic, mechanism)
+    if is_keyed:
+        measurement = KeyedList(name, question.query, mechanism, question.domain)
     return priced(
         question,
         (measurement,),
         shown_as("count"),
         mechanism=mechanism.name,
-        strategy="table",
+        strategy="keyed_list" if is_keyed else "table",
         preview=additive_preview(question, measurement.law),
+        warnings=(remark("keyed_list"),) if is_keyed else (),
         refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 

@@ -1,6 +1,6 @@
 """Pictures of laws and perturbation tables, for people who choose between them; nothing here sees data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +23,6 @@ def draw_kernel(kernel: Kernel, path: str | Path) -> Path:
     panel.set_ylabel("exact count a")
     panel.set_title(f"p(a, b) of {kernel.name}")
     figure.colorbar(image)
-    return _save(figure, path)
-
-
-def draw_risk_utility(
-    lines: Sequence[Mapping[str, Any]], path: str | Path, measure: str = "std_error"
-) -> Path:
-    """What a cell costs in accuracy against epsilon, one curve for each mechanism; lines as `risk_utility` gives them."""
-    pyplot = _pyplot()
-    figure, panel = pyplot.subplots(figsize=(7, 5))
-    for name in dict.fromkeys(str(line["mechanism"]) for line in lines):
-        own = sorted((line["epsilon"], line[measure]) for line in lines if line["mechanism"] == name)
-        panel.plot([e for e, _ in own], [m for _, m in own], marker="o", label=name.replace("_", " "))
-    panel.set_xlabel("epsilon")
-    panel.set_ylabel(measure.replace("_", " "))
-    panel.set_yscale("log")
-    panel.legend()
     return _save(figure, path)
 
 

@@ -30,10 +30,10 @@ class SpaceEntry(_Entry):
 
 
 class LawEntry(BaseModel):
-    """The public law of the noise: additive, censored, kernel, joint or withheld, with its parameters."""
+    """The public law of the noise: additive, censored, kernel, thinned, joint or withheld, with its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
-    kind: Literal["additive", "censored", "kernel", "joint", "withheld"]
+    kind: Literal["additive", "censored", "kernel", "thinned", "joint", "withheld"]
 
 
 class BlockEntry(_Entry):

@@ -125,6 +125,19 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Nur Gruppen mit einer veröffentlichten Anzahl von mindestens {least} werden im Einzelnen gezeigt; die Einzelheiten einer"
         " Gruppe müssen sich nicht zu ihrer groben Anzahl aufsummieren, die für sich gemessen wurde.",
     },
+    "keyed_list": {
+        "en": "The noise is made from a secret key, and is the same whenever this list is asked for. The promise is computational: it holds"
+        " against anybody who cannot tell such noise from random noise, as long as the key stays secret.",
+        "de": "Das Rauschen wird aus einem geheimen Schlüssel erzeugt und ist dasselbe, wann immer diese Liste verlangt wird. Das Versprechen"
+        " ist rechnerisch: Es gilt gegen alle, die solches Rauschen nicht von zufälligem unterscheiden können, solange der Schlüssel"
+        " geheim bleibt.",
+    },
+    "secret_sample": {
+        "en": "The numbers are estimates from a secret sample that was drawn for this release with chance {fraction} for every record; the"
+        " margins are of sampling and noise together.",
+        "de": "Die Zahlen sind Schätzungen aus einer geheimen Stichprobe, die für diese Veröffentlichung gezogen wurde, jeder Datensatz mit"
+        " der Wahrscheinlichkeit {fraction}; die Fehlerspannen sind die von Stichprobe und Rauschen zusammen.",
+    },
     "biased_table": {
         "en": "The mean of a shown count differs from the exact count for some counts of this perturbation table; intervals and tests"
         " use the table itself.",

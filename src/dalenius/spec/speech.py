@@ -14,6 +14,7 @@ from dalenius.core import registry
 from dalenius.core.budget import Cost
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import level
+from dalenius.core.law import Thinned
 from dalenius.core.plan import margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import is_one_number
@@ -59,6 +60,16 @@ _OF_MARGIN = {
 _OF_TOTAL = {
     "en": "Expect the total to be off by at most ± {error} (95 %).",
     "de": "Die Summe aller Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_OF_SAMPLE = {
+    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling and noise"
+    " together; in larger cells by more.",
+    "de": "In einer Zelle mit {records} Datensätzen weicht die Anzahl voraussichtlich um höchstens ± {error} ab (95 %), durch geheime"
+    " Stichprobe und Rauschen zusammen; in größeren Zellen um mehr.",
+}
+_CAPTION_OF_SAMPLE = {
+    "en": "± is the margin of error from secret sampling and privacy noise together, {level}.",
+    "de": "± ist die Fehlerspanne durch geheime Stichprobe und Schutzrauschen zusammen, {level}.",
 }
 _BATCH = {"en": "Batch of {tables} tables", "de": "Los aus {tables} Tabellen"}
 _BATCH_PRICE = {
@@ -198,7 +209,10 @@ def caption(
         return said(_UNKNOWN, language)
     if has_error(table) and not registry.get("methods", method).has_error:
         method = DEFAULT_MEASURE
-    text = words_of(method, language).caption.format(level=level(confidence).replace("%", " %"))
+    stated = level(confidence).replace("%", " %")
+    if isinstance(release.law, Thinned):
+        return said(_CAPTION_OF_SAMPLE, language).format(level=stated)
+    text = words_of(method, language).caption.format(level=stated)
     return text if table.sampled is None else f"{text} {said(_SAMPLED, language)}"
 
 
@@ -224,6 +238,9 @@ def expectation(
             )
             for margin in preview["margins"]
         ]
+    if preview.get("sample"):
+        records, shown = show(preview["records"]), show(margin_of_error(preview))
+        return [said(_OF_SAMPLE, language).format(records=records, error=shown)]
     words, error = words_of(method, language), margin_of_error(preview)
     if "{error}" not in words.preview:
         return [words.preview]
