@@ -12,6 +12,7 @@ from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.release import Value
 from dalenius.errors import DaleniusError, Unsupported
+from dalenius.statistics.mean import Mean
 from dalenius.statistics.total import Total
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers import at_the_data
@@ -59,6 +60,23 @@ def test_the_noise_of_a_mean_hides_every_record_of_these_data() -> None:
             for v in range(LOW, HIGH + 1)
         ]
         assert step.sensitivity(list_) == max(moves)
+
+
+def test_half_the_sensitivity_of_a_mean_is_found() -> None:
+    """The loss between neighbours is the move over the scale: with half of the scale it is twice what was promised."""
+    right, table = Mean.local, {"measure": "mean", "of": "x"}
+    with patch.object(Mean, "local", lambda self, values, near: right(self, values, near) / 2):
+        step: Any = plan_of(domain_of(), {"table": table, "privacy": INDIVIDUAL}, POLICY).measurements[0]
+        largest = max(
+            Fraction(
+                abs(sum(_with(values, i, v)) - sum(values)),
+                max(step.floor, step.sensitivity(np.array(values))),
+            )
+            for values in product(range(LOW, HIGH + 1), repeat=SIZE)
+            for i in range(SIZE)
+            for v in range(LOW, HIGH + 1)
+        )
+    assert largest > 1, "the plant moved the total no farther than its scale"
 
 
 def _with(values: tuple[int, ...], place: int, value: int) -> list[int]:

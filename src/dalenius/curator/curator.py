@@ -241,7 +241,7 @@ class Curator:
         )
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.find(charge.key)
-        adjust = self._adjustments(document)
+        adjust = self.adjustments(document)
         if published is not None:
             return shown(self._read(published, document), adjust)
         self._check_universe(document)
@@ -454,7 +454,7 @@ class Curator:
             is_tainted=self._rng.is_tainted,
         )
 
-    def _adjustments(self, document: Asked) -> list[Adjustment]:
+    def adjustments(self, document: Asked) -> list[Adjustment]:
         """What [show] of the request asks for: refused before anything is charged where a document lacks it."""
         if isinstance(document, BatchDocument):
             return []

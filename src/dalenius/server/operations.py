@@ -15,16 +15,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dalenius.core.budget import MASTER
+from dalenius.core.contracts import Adjustment
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
 from dalenius.core.sealed import Confidential
+from dalenius.curator import rules
 from dalenius.curator.curator import Curator
-from dalenius.errors import Conflict, DaleniusError, InternalError, NotRegistered, TooLarge, Unsupported
+from dalenius.errors import (
+    Conflict,
+    DaleniusError,
+    InternalError,
+    NotPublic,
+    NotRegistered,
+    TooLarge,
+    UnknownName,
+)
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.opening import ensure_quota
 from dalenius.ledger.policy import check_ledger
 from dalenius.ledger.store import Lost
+from dalenius.postprocess._show import check
 from dalenius.server import logs
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
@@ -125,11 +136,8 @@ class Desk:
         # Text is always a document here, never the name of a file: a line break settles that for the reader.
         text = f"{document}\n" if isinstance(document, str) else document
         request = text if isinstance(text, RequestDocument) else load_request(text)
-        if not request.show.is_plain:
-            raise Unsupported(
-                "A server keeps numbers as they were measured and shows whole ones; [show] is for the command line and the"
-                " library, or for `dalenius adjust` on the release that you download."
-            )
+        # Refused here, before anything is priced or charged, if a document lacks what [show] names.
+        self.adjustments(served, request)
         size = 1
         for axis in request.axes(served.curator.domain):
             size *= len(axis)
@@ -140,6 +148,22 @@ class Desk:
                 limit=self.config.limits.most_cells,
             )
         return request
+
+    def adjustments(self, served: Served, request: RequestDocument) -> list[Adjustment]:
+        """What [show] of a request asks for; what is stored stays as it was measured."""
+        if request.show.is_plain:
+            return []
+        curator = served.curator
+        check(request.show, request.method, request.margins(curator.domain))
+        rules.check_show(request.show, curator.policy)
+        try:
+            with self.outages():
+                return curator.adjustments(request)
+        except (NotPublic, UnknownName):
+            # A release that is not public is answered like one that is not there.
+            raise NotFound(
+                f"There is no published release {request.show.anchor[:100]!r} to agree with."
+            ) from None
 
     # -- registration ------------------------------------------------------------------------------------------
 

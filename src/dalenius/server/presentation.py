@@ -8,6 +8,7 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.domain import Variable
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
@@ -86,7 +87,13 @@ def _definitions(served: Served) -> tuple[str, ...]:
     allowed = []
     for name in registry.names("definitions"):
         definition = registry.get("definitions", name)
-        if served.curator.policy.allows_definition(name, definition.evidence):
+        policy, domain = served.curator.policy, served.curator.domain
+        is_weaker = Scope(definition.scope) is not Scope.EVERYWHERE
+        if is_weaker and name not in policy.allow.acknowledge:
+            continue
+        if definition.scope is Scope.GIVEN_THE_PUBLIC and not domain.public_attributes:
+            continue
+        if policy.allows_definition(name, definition.evidence):
             allowed.append(name)
     return tuple(allowed)
 

@@ -2,11 +2,13 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
 from dalenius.errors import NotPublic
+from dalenius.postprocess._show import shown
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
@@ -191,7 +193,16 @@ class Reading:
         With `explains`, a table that would count other records than the list is refused, and the refusal says what helps.
         """
         served, request = self.desk.find(dataset), self.desk.read_request(dataset, document)
-        return self.lists.find(served, request) if explains else self.lists.answer(served, request)
+        answer = self.lists.find(served, request) if explains else self.lists.answer(served, request)
+        return None if answer is None else shown(answer, self.desk.adjustments(served, request))
+
+    def adjustments(self, dataset: str, document: Document) -> list[Adjustment]:
+        """What [show] of a request asks for, or a refusal; nothing for numbers as they were measured."""
+        return self.desk.adjustments(self.desk.find(dataset), self.desk.read_request(dataset, document))
+
+    def shown_as(self, user: User, entry: str, steps: Sequence[Adjustment]) -> Release:
+        """A stored release as [show] asks for it; what is stored stays as it was measured."""
+        return shown(self.release(user, entry), steps)
 
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""

@@ -4,6 +4,7 @@ Documents are the ones that the command line takes. A release is queued as a job
 otherwise answers 202 with the job's address. Whatever ends a job is seen on a tick.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
+from dalenius.core.contracts import Adjustment
 from dalenius.server.auth import (
     CurrentUser,
     SignedIn,
@@ -112,10 +114,14 @@ async def release(
     wait: Annotated[float, Query(ge=0, le=120, description="Seconds to wait for the answer.")] = 20,
     format: Format = None,
 ) -> Response:
-    """Release a table: from the list if it holds it, from the ledger if it was released before, else new and charged."""
+    """Release a table: from the list if it holds it, from the ledger if it was released before, else new and charged.
+
+    [show] shapes this answer alone: the release is stored as it was measured, and asking again with another [show] is free.
+    """
     services = services_of(request)
     chosen = choose(request, format)
     document = await read_document(request)
+    steps = await run_in_threadpool(services.reading.adjustments, name, document)
     answer = await run_in_threadpool(services.reading.list_answer, user, name, document)
     if answer is not None:
         return send(request, await run_in_threadpool(services.reading.download_of, answer, chosen))
@@ -123,12 +129,20 @@ async def release(
     job: JobView = await run_in_threadpool(submit)
     if job.cells <= services.config.limits.direct_cells:
         job = await services.releasing.wait(user, job.id, min(wait, services.config.limits.wait_seconds))
-    return await run_in_threadpool(_outcome, request, user, job, chosen)
+    return await run_in_threadpool(_outcome, request, user, job, chosen, steps)
 
 
-def _outcome(request: Request, user: Any, job: JobView, chosen: str) -> Response:
+def _outcome(
+    request: Request, user: Any, job: JobView, chosen: str, steps: Sequence[Adjustment] = ()
+) -> Response:
     if job.state == "done":
-        response = send(request, services_of(request).reading.download(user, job.entry, chosen))
+        reading = services_of(request).reading
+        file = (
+            reading.download_of(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
+            if steps
+            else reading.download(user, job.entry, chosen)
+        )
+        response = send(request, file)
         response.headers["Content-Location"] = f"/api/v1/releases/{job.entry}"
         response.headers["Cache-Control"] = "no-store"
         return response
