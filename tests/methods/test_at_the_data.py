@@ -1,7 +1,8 @@
-"""Totals and means under individual privacy: every neighbour of small data through request documents, planted faults, refusals."""
+"""Totals, means and variances at and within the data: every neighbour of small data through request documents, planted faults, refusals."""
 
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 from unittest.mock import patch
 
@@ -11,13 +12,17 @@ import pytest
 from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.release import Value
-from dalenius.errors import DaleniusError, Unsupported
+from dalenius.errors import DaleniusError, TooLarge, Unsupported
 from dalenius.statistics.mean import Mean
 from dalenius.statistics.total import Total
+from dalenius.statistics.variance import Variance
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers import at_the_data
 
-POLICY = {"allow": {"acknowledge": ["individual", "bootstrap"]}, "floors": {"individual": 1}}
+POLICY = {
+    "allow": {"acknowledge": ["individual", "bootstrap"]},
+    "floors": {"individual": "1/1000", "bootstrap": "1/1000"},
+}
 INDIVIDUAL = {"definition": "individual", "epsilon": "1.5"}
 LOW, HIGH, SIZE = 0, 4, 3
 
@@ -62,21 +67,48 @@ def test_the_noise_of_a_mean_hides_every_record_of_these_data() -> None:
         assert step.sensitivity(list_) == max(moves)
 
 
-def test_half_the_sensitivity_of_a_mean_is_found() -> None:
-    """The loss between neighbours is the move over the scale: with half of the scale it is twice what was promised."""
-    right, table = Mean.local, {"measure": "mean", "of": "x"}
-    with patch.object(Mean, "local", lambda self, values, near: right(self, values, near) / 2):
-        step: Any = plan_of(domain_of(), {"table": table, "privacy": INDIVIDUAL}, POLICY).measurements[0]
-        largest = max(
-            Fraction(
-                abs(sum(_with(values, i, v)) - sum(values)),
-                max(step.floor, step.sensitivity(np.array(values))),
-            )
-            for values in product(range(LOW, HIGH + 1), repeat=SIZE)
-            for i in range(SIZE)
-            for v in range(LOW, HIGH + 1)
-        )
-    assert largest > 1, "the plant moved the total no farther than its scale"
+def largest_move(measure: str, definition: str) -> Fraction:
+    """The largest move between the neighbours that the definition is about, as a share of the scale's sensitivity, over all data."""
+    request = {"table": {"measure": measure, "of": "x"}, "privacy": INDIVIDUAL | {"definition": definition}}
+    step: Any = plan_of(domain_of(), request, POLICY).measurements[0]
+    shares = []
+    for values in combinations_with_replacement(range(LOW, HIGH + 1), SIZE):
+        scale = max(step.floor, step.sensitivity(np.array(values)))
+        made = set(values) if definition == "bootstrap" else set(range(LOW, HIGH + 1))
+        starts = product(made, repeat=SIZE) if definition == "bootstrap" else [values]
+        for start in starts:
+            here = step.statistic.value(np.array(start))
+            moved = (_with(start, i, v) for i in range(SIZE) for v in made)
+            shares += [Fraction(abs(step.statistic.value(np.array(there)) - here), scale) for there in moved]
+    return max(shares)
+
+
+@pytest.mark.parametrize("definition", ["individual", "bootstrap"])
+@pytest.mark.parametrize("measure", ["mean", "variance"])
+def test_no_neighbour_of_any_small_data_moves_a_mean_or_variance_beyond_its_scale(
+    measure: str, definition: str
+) -> None:
+    assert largest_move(measure, definition) == 1
+
+
+@pytest.mark.parametrize(("measure", "statistic"), [("mean", Mean), ("variance", Variance)])
+def test_half_the_sensitivity_of_a_mean_or_variance_is_found(measure: str, statistic: type[Any]) -> None:
+    right = statistic.local
+    with patch.object(statistic, "local", lambda self, values, near: right(self, values, near) / 2):
+        assert largest_move(measure, "individual") > Fraction(19, 10)
+
+
+def test_a_variance_is_shown_in_squared_units_and_cut_to_a_grid_that_the_declaration_fixes() -> None:
+    request = {"table": {"measure": "variance", "of": "x"}, "privacy": INDIVIDUAL}
+    plan = plan_of(domain_of(), request, POLICY)
+    step: Any = plan.measurements[0]
+    block = step.block(Value(np.array([step.statistic.value(np.array([0, 1, 4]))], dtype=np.int64)))
+    assert plan.assemble((block,))[0].values[0] == pytest.approx(np.var([0, 1, 4], ddof=1))
+    assert plan.limits == (0.0, 6.0)
+    wide = Variable(name="x", domain=Bounds(lower=Fraction(0), upper=Fraction(2**27), missing="0"))
+    far = replace(domain_of(), variables={"x": wide})
+    with pytest.raises(TooLarge):
+        plan_of(far, request, POLICY)
 
 
 def _with(values: tuple[int, ...], place: int, value: int) -> list[int]:
@@ -97,6 +129,8 @@ def test_a_mean_is_shown_in_the_unit_of_its_variable() -> None:
         (domain_of(Relation.ADD_REMOVE), {"measure": "mean", "of": "x"}),
         (domain_of(size=None), {"measure": "mean", "of": "x"}),
         (domain_of(missing="drop"), {"measure": "mean", "of": "x"}),
+        (domain_of(missing="drop"), {"measure": "variance", "of": "x"}),
+        (domain_of(Relation.ADD_REMOVE), {"measure": "variance", "of": "x"}),
         (domain_of(), {"measure": "mean", "of": "x", "where": {"x": {"at_least": 1}}}),
         (domain_of(), {"measure": "total", "of": "x", "rows": [{"variable": "x", "cuts": [0, 2, 4]}]}),
     ],
@@ -106,9 +140,10 @@ def test_what_is_not_proved_is_refused_by_name(domain: Domain, table: dict[str, 
         plan_of(domain, {"table": table, "privacy": INDIVIDUAL}, POLICY)
 
 
-def test_means_under_bootstrap_and_tables_of_counts_are_refused_by_name() -> None:
+def test_ratios_and_tables_of_counts_are_refused_by_name() -> None:
     for table, definition in (
-        ({"measure": "mean", "of": "x"}, "bootstrap"),
+        ({"measure": "ratio", "of": "x", "other": "x"}, "individual"),
+        ({"measure": "ratio", "of": "x", "other": "x"}, "bootstrap"),
         ({"rows": [{"variable": "x", "cuts": [0, 2, 4]}]}, "individual"),
         ({"rows": [{"variable": "x", "cuts": [0, 2, 4]}]}, "bootstrap"),
     ):

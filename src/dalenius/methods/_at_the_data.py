@@ -1,7 +1,8 @@
-"""One total or mean with noise that follows the data: individual privacy, where the sensitivity at the data is proved.
+"""One total, mean or variance with noise that follows the data, where the sensitivity at or within the data is proved.
 
-The scale is the largest change that one record can make to these data, never below the declared floor; it is withheld. A mean is the
-total over a public number of rows, so that it is served under replace, where every row counts and their number is declared.
+The scale is the largest change that one record can make to these data (individual privacy), or to data sets made of their records
+(bootstrap privacy), never below the declared floor; it is withheld. A mean is the total over a public number of rows, so that it is
+served under replace, where every row counts and their number is declared; so is a variance, on a grid that the declaration fixes.
 """
 
 from collections.abc import Callable
@@ -13,13 +14,17 @@ from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import ValuesQuery
-from dalenius.errors import Unsupported
+from dalenius.errors import TooLarge, Unsupported
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.methods._priced import limits_of
 from dalenius.spec.question import Question
 from dalenius.statistics.mean import Mean
 from dalenius.statistics.total import Total
+from dalenius.statistics.variance import Variance
+
+# A squared range in whole steps that an answer holds exactly, with room for its noise.
+MOST_SQUARE = 2**52
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +45,45 @@ class TotalAtTheData:
             raise Unsupported("Groups are served for order statistics only.")
         if self.mean is None or not len(values):
             return self.total.local(values, neighbours)
-        change = self.mean.local(values, neighbours) * len(values)
-        return -(-change.numerator // change.denominator)
+        return _rounded_up(self.mean.local(values, neighbours) * len(values))
 
     def bootstrap(self, values: IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours made of these values."""
         return self.total.bootstrap(values, neighbours)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VarianceAtTheData:
+    """A sample variance in 1 / `parts` squared steps, cut to whole ones.
+
+    Guarantee: cutting two numbers to whole ones brings them apart by less than one more step than they were, so that a change
+    rounded up bounds the change of what is cut.
+    """
+
+    query: ValuesQuery
+    variance: Variance
+    parts: int
+
+    def value(self, values: IntArray) -> int:
+        """The variance, rounded down; 0 where there are too few rows."""
+        if len(values) < 2:
+            return 0
+        scaled = self.variance.value(values) * self.parts
+        return scaled.numerator // scaled.denominator
+
+    def local(self, values: IntArray, neighbours: Neighbours, group: int = 1) -> int:
+        """Largest change by one record, rounded up."""
+        if group > 1:
+            raise Unsupported("Groups are served for order statistics only.")
+        return _rounded_up(self.variance.local(values, neighbours) * self.parts)
+
+    def bootstrap(self, values: IntArray, neighbours: Neighbours) -> int:
+        """Largest change between neighbours made of these values, rounded up."""
+        return _rounded_up(self.variance.bootstrap(values, neighbours) * self.parts) if len(values) else 0
+
+
+def _rounded_up(change: Fraction) -> int:
+    return -(-change.numerator // change.denominator)
 
 
 def plan_total_at_the_data(question: Question) -> TablePlan:
@@ -54,13 +92,8 @@ def plan_total_at_the_data(question: Question) -> TablePlan:
 
 
 def plan_mean_at_the_data(question: Question) -> TablePlan:
-    """One mean under individual privacy, over a public number of rows none of which can drop out."""
-    size, bounds, near = question.domain.public_size, question.bounds, question.neighbours
-    if not near.is_replace or size is None or question.where or DROP in (bounds.missing, bounds.outside):
-        raise Unsupported(
-            "A mean under this definition is of a public number of rows: it needs relation = 'replace', a declared size, no"
-            " condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
-        )
+    """One mean over a public number of rows none of which can drop out."""
+    size, bounds = _public_rows(question, "mean"), question.bounds
     mean = Mean(value_name=question.of, low=bounds.low, high=bounds.high, size=size)
     return _plan(
         question,
@@ -69,6 +102,45 @@ def plan_mean_at_the_data(question: Question) -> TablePlan:
         parts=size,
         limits=limits_of(question),
     )
+
+
+def plan_variance_at_the_data(question: Question) -> TablePlan:
+    """One sample variance over a public number of rows none of which can drop out."""
+    size, bounds = _public_rows(question, "variance"), question.bounds
+    if size < 2:
+        raise Unsupported("A sample variance needs at least two rows.")
+    span = (bounds.high - bounds.low) ** 2
+    if span > MOST_SQUARE:
+        raise TooLarge("The bounds of this variable are too far apart for a variance in whole squared steps.")
+    # As fine as the exact answer is, or as what an answer can hold.
+    parts = max(1, min(size * (size - 1), MOST_SQUARE // max(span, 1)))
+    variance = Variance(value_name=question.of, low=bounds.low, high=bounds.high, size=size, is_sample=True)
+    measurement = LocalLaplace(
+        name=f"variance of {question.of}",
+        statistic=VarianceAtTheData(query=_values(question), variance=variance, parts=parts),
+        epsilon=epsilon_alone(question),
+        neighbours=question.neighbours,
+        floor=_rounded_up(Fraction(floor(question) ** 2 * parts)),
+    )
+    largest = float(Fraction(span * size, 4 * (size - 1)) * bounds.step**2)
+    return plan_withheld(
+        question, measurement, "variance", Fraction(bounds.step**2, parts), limits=(0.0, largest)
+    )
+
+
+def _public_rows(question: Question, measure: str) -> int:
+    """The declared number of rows where it is public, and one number is asked for."""
+    size, bounds, near = question.domain.public_size, question.bounds, question.neighbours
+    if not near.is_replace or size is None or question.where or DROP in (bounds.missing, bounds.outside):
+        raise Unsupported(
+            f"A {measure} under this definition is of a public number of rows: it needs relation = 'replace', a declared size,"
+            " no condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
+        )
+    if question.space.axes:
+        raise Unsupported(
+            f"A {measure} under {question.definition.name!r} is one number: use where, not rows or columns."
+        )
+    return size
 
 
 def _values(question: Question) -> ValuesQuery:

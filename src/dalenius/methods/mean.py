@@ -76,7 +76,11 @@ class MeanMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (
+        Scope.EVERYWHERE,
+        Scope.AT_THE_DATA,
+        Scope.WITHIN_THE_DATA,
+    )
     Parameters: ClassVar[type[Part]] = MeanParameters
     form_keys: ClassVar[Mapping[str, Any]] = {"error": "sampling"}
     words: ClassVar[Mapping[str, Words]] = {
@@ -123,7 +127,7 @@ class MeanMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """By the two totals, or as older requests were planned; at the data one total over a public number of rows."""
-        if question.scope is Scope.AT_THE_DATA:
+        if question.scope.is_data_dependent:
             return plan_mean_at_the_data(question)
         error = question.parameter("error")
         if error == BOOTSTRAP:

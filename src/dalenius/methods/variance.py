@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.methods._at_the_data import plan_variance_at_the_data
 from dalenius.methods._moments import whole_size
 from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.spec.document import Part
@@ -29,7 +30,11 @@ class VarianceMethod:
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (
+        Scope.EVERYWHERE,
+        Scope.AT_THE_DATA,
+        Scope.WITHIN_THE_DATA,
+    )
     Parameters: ClassVar[type[Part]] = VarianceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -60,7 +65,9 @@ class VarianceMethod:
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """From total, squares and higher powers."""
+        """From total, squares and higher powers; at the data one number over a public number of rows."""
+        if question.scope.is_data_dependent:
+            return plan_variance_at_the_data(question)
         return plan_variance(question, "variance", ((question.bounds.upper - question.bounds.lower) ** 2) / 2)
 
     @staticmethod
