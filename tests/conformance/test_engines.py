@@ -1,5 +1,6 @@
 """Every engine equals the memory engine on generated data, odd values and persons with several rows included."""
 
+import csv
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,22 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
-from dalenius.core.query import ValuesQuery
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.testing import engine_kit
 from dalenius.testing import strategies as own
 from dalenius.testing.stacked_data import check_stacked
 
 Columns = Mapping[str, Sequence[Any]]
-OWN = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-FEWER = settings(OWN, max_examples=25)
-
-
+CASES = 24
 FOLDER = Path(tempfile.mkdtemp(prefix="engines-"))
 
 
@@ -65,67 +61,47 @@ def test_every_call_on_toy_data(factory: engine_kit.Factory) -> None:
     engine_kit.check(factory)
 
 
-@every_factory
-@OWN
-@given(data=st.data())
-def test_tables(factory: engine_kit.Factory, data: st.DataObject) -> None:
-    domain = data.draw(own.domains())
-    columns = data.draw(own.columns(domain))
-    engine_kit.check_table(factory, domain, columns, data.draw(own.table_queries(domain)))
+@pytest.fixture(scope="module")
+def cases() -> tuple[engine_kit.Case, ...]:
+    return own.generated(CASES)
 
 
 @every_factory
-@FEWER
-@given(data=st.data())
-def test_scan_and_judgement(factory: engine_kit.Factory, data: st.DataObject) -> None:
-    domain = data.draw(own.domains())
-    columns = data.draw(own.columns(domain))
-    engine_kit.check_scan(factory, domain, columns)
-    engine_kit.check_judgement(factory, domain, columns)
+def test_every_call_on_generated_data(
+    factory: engine_kit.Factory, cases: tuple[engine_kit.Case, ...]
+) -> None:
+    engine_kit.check_cases(factory, cases)
 
 
-@every_factory
-@FEWER
-@given(data=st.data())
-def test_values(factory: engine_kit.Factory, data: st.DataObject) -> None:
-    domain = data.draw(own.domains())
-    numeric = [name for name, variable in domain.variables.items() if variable.is_numeric]
-    if not numeric:
-        return
-    columns = data.draw(own.columns(domain))
-    where = (data.draw(own.filters(domain.variables[next(iter(domain.variables))])),)
-    engine_kit.check_values(factory, domain, columns, ValuesQuery(value=numeric[0], where=where))
-
-
-@FEWER
-@given(data=st.data())
-def test_csv_equals_text_in_memory(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """A CSV file is text: what it holds is read as the memory engine reads the same text."""
-    import csv
-
-    domain = data.draw(own.domains())
-    count = data.draw(st.integers(0, 12))
-    cells = st.one_of(st.none(), own.COLUMN_KINDS["text"].filter(lambda t: t != ""))
-    columns = {name: data.draw(st.lists(cells, min_size=count, max_size=count)) for name in domain.variables}
+@st.composite
+def _text_cases(draw: st.DrawFn) -> engine_kit.Case:
+    """Data of which every value is text, with a column that is never empty, so that no line of the file is."""
+    domain = draw(own.domains(most=8))
+    count = draw(st.integers(0, 12))
+    texts = st.one_of(st.none(), own.COLUMN_KINDS["text"].filter(lambda t: t != ""))
+    columns = {name: draw(st.lists(texts, min_size=count, max_size=count)) for name in domain.variables}
     if domain.unit_id is not None:
-        columns[domain.unit_id] = data.draw(
-            st.lists(st.sampled_from([None, "1", "2"]), min_size=count, max_size=count)
-        )
-    # One column is never empty, so that no line of the file is.
+        persons = st.sampled_from([None, "1", "2"])
+        columns[domain.unit_id] = draw(st.lists(persons, min_size=count, max_size=count))
+    tables = tuple(draw(own.table_queries(domain)) for _ in range(4))
     columns["line"] = [str(i) for i in range(count)]
-    path = tmp_path_factory.mktemp("csv") / "data.csv"
-    with path.open("w", newline="", encoding="utf-8") as stream:
+    return engine_kit.Case(domain=domain, columns=columns, tables=tables)
+
+
+def _csv(domain: Domain, columns: Columns, secret: bytes) -> Source:
+    with tempfile.NamedTemporaryFile(
+        "w", dir=FOLDER, suffix=".csv", newline="", encoding="utf-8", delete=False
+    ) as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)
-        writer.writerows(
-            [["" if v is None else v for v in row] for row in zip(*columns.values(), strict=True)]
-        )
+        rows = zip(*columns.values(), strict=True)
+        writer.writerows([["" if v is None else v for v in row] for row in rows])
+    return DuckDBSource(domain, Path(stream.name), secret)
 
-    def factory(domain: Domain, columns: Columns, secret: bytes) -> Source:
-        return DuckDBSource(domain, Path(path), secret)
 
-    engine_kit.check_table(factory, domain, columns, data.draw(own.table_queries(domain)))
-    engine_kit.check_judgement(factory, domain, columns)
+def test_csv_equals_text_in_memory() -> None:
+    """A CSV file is text: what it holds is read as the memory engine reads the same text."""
+    engine_kit.check_cases(_csv, own.different(_text_cases(), 16))
 
 
 @every_factory

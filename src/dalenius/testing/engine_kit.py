@@ -6,7 +6,8 @@ which only tests may do.
 """
 
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,16 @@ from dalenius.testing.toy import toy_domain, toy_rows
 Columns = Mapping[str, Sequence[Any]]
 Factory = Callable[[Domain, Columns, bytes], Source]
 SECRET = b"a secret of the conformance kit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A data set with what is asked of it."""
+
+    domain: Domain
+    columns: Columns
+    tables: tuple[TableQuery, ...]
+    values: tuple[ValuesQuery, ...] = ()
 
 
 def factories(folder: Path, elsewhere: Collection[str] = ()) -> dict[str, Factory]:
@@ -90,9 +101,24 @@ def check(factory: Factory) -> None:
         check_values(opened, domain, columns, ValuesQuery(value="income", where=where))
     check_scan(opened, domain, columns)
     check_judgement(opened, domain, columns)
-    for name in columns:
-        changed = columns | {name: [*columns[name][:-1], None]}
-        check_fingerprint(factory, domain, columns, changed)
+    changed = [columns | {name: [*columns[name][:-1], None]} for name in columns]
+    check_fingerprint(factory, domain, columns, *changed)
+
+
+def check_cases(factory: Factory, cases: Iterable[Case]) -> None:
+    """Every call on every case; an engine opens a data set once."""
+    for case in cases:
+        source = factory(case.domain, case.columns, SECRET)
+
+        def opened(_: Domain, __: Columns, ___: bytes, source: Source = source) -> Source:
+            return source
+
+        for query in case.tables:
+            check_table(opened, case.domain, case.columns, query)
+        for values in case.values:
+            check_values(opened, case.domain, case.columns, values)
+        check_scan(opened, case.domain, case.columns)
+        check_judgement(opened, case.domain, case.columns)
 
 
 def check_table(factory: Factory, domain: Domain, columns: Columns, query: TableQuery) -> None:
@@ -136,9 +162,11 @@ def check_judgement(factory: Factory, domain: Domain, columns: Columns) -> None:
     assert dict(received) == dict(expected)
 
 
-def check_fingerprint(factory: Factory, domain: Domain, columns: Columns, changed: Columns) -> None:
+def check_fingerprint(factory: Factory, domain: Domain, columns: Columns, *changed: Columns) -> None:
     """Stable, keyed, and different for changed content."""
-    first = factory(domain, columns, SECRET).fingerprint(b"key")
+    source = factory(domain, columns, SECRET)
+    first = source.fingerprint(b"key")
     assert factory(domain, columns, SECRET).fingerprint(b"key") == first
-    assert factory(domain, columns, SECRET).fingerprint(b"other key") != first
-    assert factory(domain, changed, SECRET).fingerprint(b"key") != first
+    assert source.fingerprint(b"other key") != first
+    for other in changed:
+        assert factory(domain, other, SECRET).fingerprint(b"key") != first

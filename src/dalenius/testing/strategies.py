@@ -1,15 +1,20 @@
 """Hypothesis strategies for domains, raw rows and table queries, odd values included."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.testing.engine_kit import Case
 
+T = TypeVar("T")
 LABELS = ("a", "b", "1", "2", "-3", "true", "0.5", "é", "x y", "drop it", "")
 STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 100), Fraction(3), Fraction(1, 3), Fraction(1000))
 
@@ -28,6 +33,9 @@ ODD_TEXTS = (
     "é",
     "٣",
     "1.0",
+    "0.49999999999999999999",
+    "2.50000000000000000001",
+    "-99.499999999999999999",
 )
 FLOATS = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -70,9 +78,9 @@ def variables(draw: st.DrawFn, name: str) -> Variable:
 
 
 @st.composite
-def domains(draw: st.DrawFn) -> Domain:
-    """A domain of two to four variables, with or without persons."""
-    names = [f"v{i}" for i in range(draw(st.integers(2, 4)))]
+def domains(draw: st.DrawFn, most: int = 4) -> Domain:
+    """A domain of a few variables, with or without persons."""
+    names = [f"v{i}" for i in range(draw(st.integers(2, most)))]
     has_persons = draw(st.booleans())
     return Domain(
         name="generated",
@@ -89,9 +97,9 @@ def domains(draw: st.DrawFn) -> Domain:
 
 
 @st.composite
-def columns(draw: st.DrawFn, domain: Domain) -> dict[str, list[Any]]:
+def columns(draw: st.DrawFn, domain: Domain, most: int = 25) -> dict[str, list[Any]]:
     """Raw columns for a domain: one type each, any of which may hold NULLs."""
-    count = draw(st.integers(0, 25))
+    count = draw(st.integers(0, most))
     content: dict[str, list[Any]] = {}
     for name in domain.variables:
         kind = COLUMN_KINDS[draw(st.sampled_from(sorted(COLUMN_KINDS)))]
@@ -159,3 +167,44 @@ def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
         centre=draw(st.integers(-5, 5)) if aggregate is not Aggregate.COUNT else 0,
         weight=draw(st.sampled_from([None, *numeric])) if aggregate in sums else None,
     )
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A data set and questions of every kind; a wide one shows many columns for one opening."""
+    is_wide = draw(st.booleans())
+    domain = draw(domains(most=9 if is_wide else 4))
+    numeric = [name for name, variable in domain.variables.items() if variable.is_numeric]
+    conditions = st.sampled_from(list(domain.variables.values())).flatmap(filters)
+    return Case(
+        domain=domain,
+        columns=draw(columns(domain, most=40 if is_wide else 12)),
+        tables=tuple(draw(table_queries(domain)) for _ in domain.variables),
+        values=tuple(ValuesQuery(value=name, where=(draw(conditions),)) for name in numeric[:2]),
+    )
+
+
+@cache
+def generated(count: int) -> tuple[Case, ...]:
+    """So many cases, the same in every run and for every engine: drawn once in a process."""
+    return tuple(different(cases(), count))
+
+
+def different(strategy: st.SearchStrategy[T], count: int) -> Iterator[T]:
+    """So many draws, each from a seed of its own: the runs of one seed are variations of each other."""
+    for number in range(count):
+        yield _drawn(strategy, number)
+
+
+def _drawn(strategy: st.SearchStrategy[T], number: int) -> T:
+    """The second run of a seed; the first is the simplest, whatever the seed."""
+    runs: list[T] = []
+
+    @seed(number)
+    @settings(max_examples=2, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(strategy)
+    def collect(value: T) -> None:
+        runs.append(value)
+
+    collect()
+    return runs[-1]
