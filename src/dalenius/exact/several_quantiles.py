@@ -105,24 +105,17 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
 def runs(ordered: IntArray, low: int, high: int, aim: RankStep) -> tuple[IntArray, IntArray, IntArray]:
     """(first, last, score) of maximal runs of grid points with the same counts below and up to them."""
     rank = aim.part * len(ordered) + aim.shift
-    points, counts = np.unique(ordered, return_counts=True)
-    upto = np.cumsum(counts)
-    before = upto - counts
-    # Every value is a run of one point, and so is every gap between values, before the first and after the last.
-    gap_first = np.concatenate([[low], points + 1])
-    gap_last = np.concatenate([points - 1, [high]])
-    gap_count = np.concatenate([[0], upto])
-    firsts = np.concatenate([points, gap_first])
-    lasts = np.concatenate([points, gap_last])
-    scores = np.concatenate(
-        [
-            np.maximum(0, np.maximum(PARTS * before - rank, rank - PARTS * upto)),
-            np.abs(PARTS * gap_count - rank),
-        ]
-    )
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    counts = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
+    # A gap before the first value, a value, a gap, …, and a gap after the last: every value is a run of one point.
+    twice = np.repeat(ordered[counts[1:] - 1], 2)
+    firsts, lasts = np.concatenate([[low], twice]), np.concatenate([twice, [high]])
+    firsts[2::2] += 1
+    lasts[:-1:2] -= 1
+    around = PARTS * np.repeat(counts, 2) - rank
+    scores = np.maximum(0, np.maximum(around[:-1], -around[1:]))
     keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
-    order = np.argsort(firsts[keep], kind="stable")
-    return firsts[keep][order], lasts[keep][order], scores[keep][order]
+    return firsts[keep], lasts[keep], scores[keep]
 
 
 def choose(
