@@ -31,10 +31,10 @@ class Audit:
 
 def clopper_pearson(successes: int, trials: int, error: float) -> tuple[float, float]:
     """One-sided lower and upper bounds of a probability, each wrong with probability at most `error`."""
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
-    low = 0.0 if successes == 0 else float(beta.ppf(error, successes, trials - successes + 1))
-    high = 1.0 if successes == trials else float(beta.ppf(1 - error, successes + 1, trials - successes))
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, error))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - error))
     return low, high
 
 

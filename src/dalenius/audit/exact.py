@@ -7,6 +7,7 @@ it does not exceed the upper bound by more than the width.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 
 from dalenius.core.law import IntegerLaw, Kernel
 from dalenius.core.rationals import exp_enclosure, log_lower, log_upper
@@ -138,15 +139,19 @@ def kernel_delta(
     >>> kernel_delta(flip, Fraction(0))
     (Fraction(1, 2), Fraction(1, 2))
     """
-    low, high = (Fraction(f, 1 << bits) for f in exp_enclosure(epsilon, bits))
+    low, high = exp_enclosure(epsilon, bits)
     worst = [Fraction(0), Fraction(0)]
     for a, b in pairs if pairs is not None else zip(range(len(rows) - 1), range(1, len(rows)), strict=True):
-        for p, q in ((rows[a], rows[b]), (rows[b], rows[a])):
+        # In units of one common denominator the sums are sums of integers.
+        unit = lcm(*(mass.denominator for row in (rows[a], rows[b]) for mass in row.values()))
+        first, second = (
+            {key: mass.numerator * (unit // mass.denominator) for key, mass in row.items()}
+            for row in (rows[a], rows[b])
+        )
+        for p, q in ((first, second), (second, first)):
             for side, factor in enumerate((high, low)):
-                loss = sum(
-                    (max(Fraction(0), m - factor * q.get(k, Fraction(0))) for k, m in p.items()), Fraction(0)
-                )
-                worst[side] = max(worst[side], loss)
+                loss = sum(max(0, (m << bits) - factor * q.get(k, 0)) for k, m in p.items())
+                worst[side] = max(worst[side], Fraction(loss, unit << bits))
     return worst[0], worst[1]
 
 
