@@ -7,7 +7,7 @@ Requires: the statistic's answers stay within +-2**62, which engines prove from 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class CombinedStatistic(Protocol):
         """The answer; must not raise for any content."""
 
 
+def _is_combined(statistic: object) -> TypeGuard[CombinedStatistic]:
+    """By the type alone: to ask an object for its properties would compute them, for every draw."""
+    return hasattr(type(statistic), "combine")
+
+
 @dataclass(frozen=True)
 class Noisy:
     """statistic + noise, cell by cell; declared structural zeros stay zero."""
@@ -58,9 +63,7 @@ class Noisy:
     step: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.statistic, CombinedStatistic) and not isinstance(
-            self.statistic.query, TableQuery
-        ):
+        if not _is_combined(self.statistic) and not isinstance(self.statistic.query, TableQuery):
             raise Unsupported("Additive noise needs a table of integers.")
 
     @property
@@ -76,7 +79,7 @@ class Noisy:
     @property
     def space(self) -> CellSpace:
         """Cells of the answer."""
-        if isinstance(self.statistic, CombinedStatistic):
+        if _is_combined(self.statistic):
             return self.statistic.space
         query = self.statistic.query
         assert isinstance(query, TableQuery)
@@ -85,7 +88,7 @@ class Noisy:
     @property
     def needs(self) -> tuple[Query, ...]:
         """One table, or what the statistic combines."""
-        if isinstance(self.statistic, CombinedStatistic):
+        if _is_combined(self.statistic):
             return self.statistic.needs
         return (self.statistic.query,)
 
@@ -95,16 +98,17 @@ class Noisy:
 
     def draw(self, rng: RandomSource) -> IntArray:
         """One independent draw for every cell, empty or not."""
-        noise = sample(self.mechanism, self.space.size, rng)
-        if self.space.structural_zeros:
-            noise[list(self.space.structural_indices)] = 0
+        space = self.space
+        noise = sample(self.mechanism, space.size, rng)
+        if space.structural_zeros:
+            noise[list(space.structural_indices)] = 0
         return noise
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
         content = [sealed.open_below_the_gate() for sealed in exact]
         statistic = self.statistic
-        answer = statistic.combine(content) if isinstance(statistic, CombinedStatistic) else content[0]
+        answer = statistic.combine(content) if _is_combined(statistic) else content[0]
         return Value(np.add(answer, drawn, dtype=np.int64))
 
     def block(self, outcome: Outcome) -> Block | None:
