@@ -220,11 +220,15 @@ class _Trial:
         assert example.chances is not None
         epsilons = {*EPSILONS, self.profile.epsilon or Fraction(1)}
         allowed = {epsilon: self.profile.delta_at(epsilon) for epsilon in epsilons}
-        pairs = small_pairs(example.rows, self.neighbours, example.size)
-        for _, *pair in self._different([((), here, there) for here, there in pairs]):
-            laws: list[dict[Hashable, Fraction]] = [
-                dict(enumerate(example.chances(self._content(data)))) for data in pair
-            ]
+        trials: list[Trial] = [
+            ((), *pair) for pair in small_pairs(example.rows, self.neighbours, example.size)
+        ]
+        chances: dict[DataSet, dict[Hashable, Fraction]] = {}
+        for _, *pair in self._different(trials):
+            for data in pair:
+                if data not in chances:
+                    chances[data] = dict(enumerate(example.chances(self._content(data))))
+            laws = [chances[data] for data in pair]
             for epsilon, delta in allowed.items():
                 least, _ = kernel_delta(laws, epsilon, bits=64)
                 assert delta >= least - Fraction(1, 2**34), (
