@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from dalenius import Curator
+from dalenius.core.calibrate import calibrate
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator import planner
 from dalenius.definitions import probabilistic
 from dalenius.errors import TooLarge
 from dalenius.ledger import Ledger
@@ -46,7 +48,8 @@ def entries(folder: Path) -> int:
 
 
 def as_before(patch: pytest.MonkeyPatch) -> None:
-    """Price as earlier versions did: by the stated pair, and without the tail of a loss distribution."""
+    """Price as earlier versions did: by the stated pair, without the tail of a loss distribution, and each time anew."""
+    patch.setattr(planner, "calibrated", calibrate)
     patch.setattr(PrivacyProfile, "zero_concentrated", PrivacyProfile.stated_concentrated)
 
     def nothing(products: object, epsilon: object, *, is_estimated: bool = False) -> object:

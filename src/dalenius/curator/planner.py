@@ -26,6 +26,7 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact import effort
+from dalenius.exact.calibrations import calibrated
 from dalenius.methods._batch import BatchAsked, Purse, batch_of, member_plans
 from dalenius.postprocess._show import check as check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
@@ -296,7 +297,7 @@ class Planner:
         definition: Definition,
         relation: Relation,
     ) -> Mechanism:
-        return calibrate(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
+        return calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
 
     def _stated(
         self,

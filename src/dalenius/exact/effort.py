@@ -28,6 +28,19 @@ def limited(atoms: int = MOST_ATOMS) -> Iterator[None]:
         _left.reset(token)
 
 
+@contextmanager
+def counted() -> Iterator[list[int]]:
+    """Inside, the same limit holds; afterwards the list says how much it took, for the caller to spend."""
+    outer, total = _left.get(), [0]
+    own = [1 << 62 if outer is None else outer[0]]
+    start, token = own[0], _left.set(own)
+    try:
+        yield total
+    finally:
+        _left.reset(token)
+        total[0] = start - own[0]
+
+
 def spend(atoms: int) -> None:
     """Count work; outside of a limit nothing is counted."""
     left = _left.get()
