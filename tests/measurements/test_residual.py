@@ -15,7 +15,8 @@ from dalenius.core.sealed import Sealed
 from dalenius.linear.joint import residual_components
 from dalenius.linear.margins import Workload, reconstruct
 from dalenius.linear.optimal import grid_variances, select, shift_length
-from dalenius.measurements.residual import Residual, _differences
+from dalenius.measurements._components import differences
+from dalenius.measurements.residual import Residual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 ADD, SWAP = Neighbours(), Neighbours(relation=Relation.REPLACE)
@@ -84,8 +85,8 @@ def test_exact_output_law_stays_within_the_claimed_rho(
         moved = np.zeros(shape, dtype=np.int64)
         moved[c] += size
         moved[d] -= size if is_replace else 0
-        differences = _differences(moved).ravel()
-        shift = tuple(int(s) for s in (differences[1:] if shape == (3,) else differences[-1:]))
+        reduced = differences(moved).ravel()
+        shift = tuple(int(s) for s in (reduced[1:] if shape == (3,) else reduced[-1:]))
         if any(shift):
             worst = max(worst, *(renyi(law, shift, order) / order for order in (1.5, 2.0, 4.0)))
     assert worst <= rho * (1 + 1e-6)
@@ -103,7 +104,7 @@ def test_the_uncentred_array_is_not_in_the_output() -> None:
     rng = np.random.default_rng(0)
     array = rng.integers(-9, 9, (3, 4))
     along = array + rng.integers(-9, 9, (1, 4)) + rng.integers(-9, 9, (3, 1))
-    assert (_differences(array) == _differences(along)).all()
+    assert (differences(array) == differences(along)).all()
 
 
 def test_empirical_covariance_over_20000_runs() -> None:

@@ -5,16 +5,20 @@ loss is at most the rate times the largest change of the difference of two score
 removed moves one score; a row that leaves one cell and enters another moves two.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import Query, TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.measurements._example import COUNTS, TOTALS, MeasurementExample, on_cells
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -69,14 +73,57 @@ def chosen(cell: int) -> Value:
     return Value(np.array([cell], dtype=np.int64))
 
 
-def selection_block(name: str, outcome: Outcome, law: Joint) -> Block | None:
-    """The selected position, over a one-cell space."""
-    if isinstance(outcome, NoReply):
-        return None
-    space = CellSpace((Axis(variable=name, labels=("selected",)),))
-    return Block(name=name, space=space, values=outcome.values, law=law, role="selection")
+@dataclass(frozen=True)
+class CellSelection:
+    """Label of (nearly) the best cell of a table: the fullest, or the one with the largest or smallest total."""
 
+    structure: ClassVar[str]
 
-def selection_law(structure: str, rate: Fraction, cells: int) -> Joint:
-    """Public parameters of a selection."""
-    return Joint(structure, {"rate": plain(rate), "candidates": cells})
+    name: str
+    query: TableQuery
+    epsilon: Fraction
+    neighbours: Neighbours
+    statistic: Scores | None = None
+    sign: int = 1
+
+    def __post_init__(self) -> None:
+        check(self.scores, self.epsilon, self.neighbours)
+
+    @property
+    def scores(self) -> Scores:
+        """What is compared: counts unless a statistic is given."""
+        return self.statistic or Count(self.query)
+
+    @property
+    def rate(self) -> Fraction:
+        """Loss of probability per step of the score."""
+        return self.epsilon / steepness(self.scores, self.neighbours)
+
+    def loss(self, neighbours: Neighbours) -> Fraction:
+        """Epsilon at the relation it was made for, in proportion at another."""
+        return self.rate * steepness(self.scores, neighbours)
+
+    @property
+    def law(self) -> Joint:
+        """Public parameters of the selection."""
+        return Joint(self.structure, {"rate": plain(self.rate), "candidates": self.query.space.size})
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The scores of the candidates."""
+        return (self.scores.query,)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The selected position, over a one-cell space."""
+        if isinstance(outcome, NoReply):
+            return None
+        space = CellSpace((Axis(variable=self.name, labels=("selected",)),))
+        return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="selection")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
+        """The fuller of two cells, and the one with the smaller total of numbers of both signs."""
+        # How it selects, which makes it a measurement, each kind says itself.
+        fullest: Any = cls("fullest", COUNTS, Fraction(2), neighbours)
+        smallest: Any = cls("smallest", TOTALS.query, Fraction(2), neighbours, TOTALS, -1)
+        return on_cells(fullest), on_cells(smallest)

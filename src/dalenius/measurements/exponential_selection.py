@@ -17,68 +17,33 @@ References
 The run time depends on the scores: a hosted service must answer on a tick.
 """
 
-from dataclasses import dataclass
-from fractions import Fraction
 from math import exp
 from typing import Any, ClassVar
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.law import IntArray, Joint
+from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource, below
-from dalenius.core.release import Block, Outcome
+from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp
-from dalenius.measurements import _selection
-from dalenius.measurements._example import COUNTS, TOTALS, MeasurementExample, on_cells
-from dalenius.measurements._selection import Scores
-from dalenius.statistics.count import Count
+from dalenius.measurements._selection import CellSelection, candidates, chosen, gaps
 
 __all__ = ["ExponentialSelection"]
 
 
-@dataclass(frozen=True)
-class ExponentialSelection:
-    """Label of (nearly) the best cell of a table: the fullest, or the one with the largest or smallest total."""
+class ExponentialSelection(CellSelection):
+    """A cell with probability proportional to exp(rate * score)."""
 
-    name: str
-    query: TableQuery
-    epsilon: Fraction
-    neighbours: Neighbours
-    statistic: Scores | None = None
-    sign: int = 1
+    structure: ClassVar[str] = "exponential_selection"
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("McSherry & Talwar (2007)", "Dong, Durfee & Rogers (2020)")
     )
 
-    def __post_init__(self) -> None:
-        _selection.check(self.scores, self.epsilon, self.neighbours)
-
-    @property
-    def scores(self) -> Scores:
-        """What is compared: counts unless a statistic is given."""
-        return self.statistic or Count(self.query)
-
-    @property
-    def rate(self) -> Fraction:
-        """Loss of probability per step of the score."""
-        return self.epsilon / _selection.steepness(self.scores, self.neighbours)
-
-    @property
-    def law(self) -> Joint:
-        """Public parameters of the selection."""
-        return _selection.selection_law("exponential_selection", self.rate, self.query.space.size)
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """The scores of the candidates."""
-        return (self.scores.query,)
-
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Pure epsilon at the relation it was made for, in proportion at another; its losses span epsilon."""
-        epsilon = self.rate * _selection.steepness(self.scores, neighbours)
+        epsilon = self.loss(neighbours)
         return PrivacyProfile(
             relation=neighbours.relation, epsilon=epsilon, rho=epsilon * epsilon / 8, evidence=self.evidence
         )
@@ -88,24 +53,14 @@ class ExponentialSelection:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Uniform candidates until a coin falls on heads; the best one's always does."""
-        cells = _selection.candidates(self.query.space)
-        gaps = _selection.gaps(exact[0].open_below_the_gate(), self.sign, cells)
+        cells = candidates(self.query.space)
+        below_best = gaps(exact[0].open_below_the_gate(), self.sign, cells)
         while True:
             place = below(rng, len(cells))
-            if coin_exp(self.rate * gaps[place], rng):
-                return _selection.chosen(cells[place])
-
-    def block(self, outcome: Outcome) -> Block | None:
-        """The selected position, over a one-cell space."""
-        return _selection.selection_block(self.name, outcome, self.law)
+            if coin_exp(self.rate * below_best[place], rng):
+                return chosen(cells[place])
 
     def probabilities(self, counts: tuple[int, ...]) -> list[float]:
         """Output probabilities for given counts; for checks on small tables."""
         weights = [exp(-float(self.rate) * (max(counts) - c)) for c in counts]
         return [weight / sum(weights) for weight in weights]
-
-    @classmethod
-    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The fuller of two cells, and the one with the smaller total of numbers of both signs."""
-        smallest = cls("smallest", TOTALS.query, Fraction(2), neighbours, TOTALS, -1)
-        return (on_cells(cls("fullest", COUNTS, Fraction(2), neighbours)), on_cells(smallest))

@@ -33,11 +33,12 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import exact_cost, patterns
+from dalenius.measurements._components import check_noise, components_block, differences
 from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -61,9 +62,7 @@ class Residual:
     )
 
     def __post_init__(self) -> None:
-        # Noise that cannot be drawn is refused before anything is charged.
-        for variance in set(self.grid.values()):
-            DiscreteGaussian(variance)
+        check_noise(self.grid.values())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -127,28 +126,14 @@ class Residual:
             from_table = holder(a, self._tables)
             counts = sum_out(tables[from_table], from_table, a)
             scaled = counts * np.int64(self._cells(a)) + noise.reshape(counts.shape)
-            parts.append(_differences(scaled).ravel())
+            parts.append(differences(scaled).ravel())
         return Value(np.concatenate(parts))
 
     def block(self, outcome: Outcome) -> Block | None:
         """One array: the components one after the other, in the order of `grid`."""
-        if isinstance(outcome, NoReply):
-            return None
-        count = len(outcome.values)
-        space = CellSpace((Axis(variable=self.name, labels=tuple(str(i) for i in range(count))),))
-        return Block(
-            name=self.name, space=space, values=outcome.values, law=self.law, role="residual components"
-        )
+        return components_block(self.name, outcome, self.law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """The total and the differences of one variable."""
         return (on_cells(cls("residuals", CELLS.axes, (), {(): Fraction(1), (0,): Fraction(2)})),)
-
-
-def _differences(array: IntArray) -> IntArray:
-    """Differences from the first cell along each axis in turn: all that centring can see, in integers."""
-    out = array
-    for axis in range(array.ndim):
-        out = out - np.take(out, [0], axis=axis)
-    return out

@@ -33,13 +33,14 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
 from dalenius.linear.margins import Margin, grouped, sum_out
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import exact_cost, moves
 from dalenius.linear.tree_table import Part
+from dalenius.measurements._components import check_noise, components_block, differences
 from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -66,9 +67,7 @@ class TreeResidual:
     )
 
     def __post_init__(self) -> None:
-        # Noise that cannot be drawn is refused before anything is charged.
-        for variance in set(self.grid.values()):
-            DiscreteGaussian(variance)
+        check_noise(self.grid.values())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -145,18 +144,12 @@ class TreeResidual:
             assert held is not None
             summed = self.tree.summed(sum_out(counts[held], (-1, *held[1]), (-1, *margin)), held[0], level)
             scaled = summed * np.int64(prod(self.shape[i] for i in margin)) + noise.reshape(self._cells(part))
-            parts.append(_differences(scaled).ravel())
+            parts.append(differences(scaled, 1).ravel())
         return Value(np.concatenate(parts))
 
     def block(self, outcome: Outcome) -> Block | None:
         """One array: the parts one after the other, in the order of `grid`."""
-        if isinstance(outcome, NoReply):
-            return None
-        count = len(outcome.values)
-        space = CellSpace((Axis(variable=self.name, labels=tuple(str(i) for i in range(count))),))
-        return Block(
-            name=self.name, space=space, values=outcome.values, law=self.law, role="residual components"
-        )
+        return components_block(self.name, outcome, self.law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
@@ -174,11 +167,3 @@ def _held(part: Part, tables: tuple[Part, ...] | list[Part]) -> Part | None:
     level, margin = part
     able = [t for t in tables if t[0] >= level and set(margin) <= set(t[1])]
     return min(able, key=lambda t: (t[0], len(t[1]), t[1]), default=None)
-
-
-def _differences(array: IntArray) -> IntArray:
-    """Differences from the first cell along each detail axis in turn, inside every node, in integers."""
-    out = array
-    for axis in range(1, array.ndim):
-        out = out - np.take(out, [0], axis=axis)
-    return out

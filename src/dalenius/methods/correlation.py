@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._pairs import PairParameters, plan_pair
+from dalenius.methods._pairs import PairParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
@@ -25,32 +25,8 @@ class CorrelationMethod:
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = PairParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
-            title="Correlation of {of} and {other}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the correlation to be off by at most"
-            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a correlation is missing where the released count or"
-            " variances are too small.",
-        ),
-        "de": Words(
-            title="Korrelation von {of} und {other}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die Korrelation"
-            " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Korrelation fehlt, wo die veröffentlichte Anzahl"
-            " oder die Varianzen zu klein sind.",
-        ),
-    }
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "correlation", "of": "income", "other": "age"},
-            "privacy": {"definition": "zero_concentrated", "rho": 20},
-        },
-        {
-            "table": {"measure": "correlation", "of": "income", "other": "age"},
-            "privacy": {"definition": "pure", "epsilon": 20},
-        },
-    )
+    words: ClassVar[Mapping[str, Words]] = words_of("correlation", "Korrelation")
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = examples_of("correlation")
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
