@@ -118,11 +118,15 @@ def test_empirical_covariance_over_20000_runs() -> None:
     counts = np.array([[5, 0], [100, 3], [7, 1]])
     law = step.law
     assert isinstance(law, Joint)
-    shown = []
-    for run in range(runs):
-        parts = residual_components(measure(step, counts, f"run {run}"), law.parameters)
-        shown.append(np.concatenate([reconstruct(workload, parts, m).ravel() for m in workload.margins]))
-    values = np.array(shown)
+
+    def shown(measured: np.ndarray) -> np.ndarray:
+        parts = residual_components(measured, law.parameters)
+        return np.concatenate([reconstruct(workload, parts, m).ravel() for m in workload.margins])
+
+    measured = np.array([measure(step, counts, f"run {run}") for run in range(runs)])
+    # What is shown is linear in what is measured, so that one matrix shows all runs.
+    values = measured @ np.array([shown(unit) for unit in np.eye(measured.shape[1], dtype=np.int64)])
+    assert np.allclose(values[:50], [shown(row) for row in measured[:50]])
     truth = np.concatenate([counts.ravel(), counts.sum(axis=1), [counts.sum()]])
     components = {a: float(v) / workload.size(a) ** 2 for a, v in grid.items()}
     expected = np.zeros((10, 10))
