@@ -14,10 +14,23 @@ $(STAMP): pyproject.toml requirements.lock
 	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps -e .
 	touch $(STAMP)
 
+# Spark is large and only tests need it: in a lock of its own, never installed for the demo.
+SPARK := .venv/.installed-spark
+$(SPARK): $(STAMP) requirements-spark.lock
+	VIRTUAL_ENV=.venv UV_HTTP_TIMEOUT=300 $(BIN)/uv pip install --quiet --require-hashes -r requirements-spark.lock || \
+	VIRTUAL_ENV=.venv UV_HTTP_TIMEOUT=300 $(BIN)/uv pip install --quiet --require-hashes -r requirements-spark.lock
+	touch $(SPARK)
+
+# The demo's table from its file, or from a server of its own: ENGINE=postgres, ENGINE=spark.
+ifdef ENGINE
+demo: $(STAMP) $(if $(filter spark,$(ENGINE)),$(SPARK))
+	$(BIN)/python tools/demo_on.py $(ENGINE)
+else
 demo: $(STAMP)
 	$(BIN)/dalenius demo
+endif
 
-test: $(STAMP) lint types
+test: $(STAMP) $(SPARK) lint types
 	tools/system-packages
 	$(BIN)/pytest -n 2 --dist loadfile
 
@@ -45,7 +58,7 @@ soak: $(STAMP)
 	$(BIN)/python -m soak
 
 # Which lines the tests reach; one line of percent, and build/coverage for a look.
-coverage: $(STAMP)
+coverage: $(STAMP) $(SPARK)
 	$(BIN)/pytest -n 2 --dist loadfile --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
@@ -57,6 +70,7 @@ minimum: $(STAMP)
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --no-header --universal --quiet -o requirements.lock
+	echo 'pyspark>=4.0' | $(BIN)/uv pip compile - --generate-hashes --no-header --no-annotate --universal --quiet -o requirements-spark.lock
 
 clean:
 	rm -rf .venv build dist

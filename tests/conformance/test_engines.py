@@ -42,7 +42,7 @@ def _parquet(domain: Domain, columns: Columns, secret: bytes) -> Source:
     return source
 
 
-ELSEWHERE = ("postgresql",)
+ELSEWHERE = ("postgresql", "spark")
 FACTORIES = engine_kit.factories(FOLDER, ELSEWHERE) | {
     "duckdb, streaming": _streaming,
     "duckdb, parquet": _parquet,
@@ -53,7 +53,7 @@ every_factory = pytest.mark.parametrize("factory", FACTORIES.values(), ids=list(
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_an_engine_with_a_server_of_its_own_runs_the_kit_in_its_own_test(name: str) -> None:
     text = (Path(__file__).parent.parent / "engines" / f"test_{name}.py").read_text()
-    assert "engine_kit.check(" in text
+    assert "check_stacked(" in text and "check_fingerprint(" in text
 
 
 @every_factory

@@ -1,0 +1,193 @@
+"""Microdata in Spark: Parquet files that the workers of a cluster count and sum, so that only cells come back.
+
+`source = "spark://local?path=/data/persons"` in a dataset document, or the host and port of a standalone cluster. How values
+are read is decided as on every engine (`_pushdown`).
+"""
+
+import hmac
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, ClassVar
+from weakref import finalize
+
+from dalenius.core.domain import Domain
+from dalenius.core.law import IntArray
+from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.sealed import Sealed
+from dalenius.engines._declared import check_columns
+from dalenius.engines._pushdown import Pushdown
+from dalenius.engines._spark_session import SCHEME, SparkAddress, SparkFrame
+from dalenius.errors import DocumentError
+
+__all__ = ["SparkSource"]
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_FLOATS = ("float", "double")
+_NESTED = ("array", "struct", "map", "variant")
+# The end of the text, and not the place before a line end: nothing may follow.
+_PLAIN_NUMBER = "^[+-]?[0-9]+([.][0-9]*)?(?s:(?!.))"
+_MOST_EDGES = 64
+_PARTS = 4
+
+
+class SparkDialect:
+    """Spark's own words."""
+
+    double: ClassVar[str] = "DOUBLE"
+    fence: ClassVar[str] = ""
+
+    def name(self, column: str) -> str:
+        """A quoted identifier."""
+        return "`" + column.replace("`", "``") + "`"
+
+    def plain(self, column: str, kind: str) -> str:
+        """Numbers, Booleans and texts as they are, doubles for floats, everything else as text."""
+        if kind in _WHOLE:
+            return f"CAST({column} AS BIGINT)"
+        if kind in _FLOATS:
+            return f"CAST({column} AS DOUBLE)"
+        is_own = kind in ("string", "boolean") or kind.startswith("decimal")
+        return column if is_own else f"CAST({column} AS STRING)"
+
+    def is_missing(self, column: str, kind: str) -> str:
+        """NaN is equal to itself here."""
+        return f"({column} IS NULL OR isnan({column}))" if kind in _FLOATS else f"({column} IS NULL)"
+
+    def whole(self, column: str, kind: str) -> str | None:
+        """Integers, and Booleans as 1 and 0."""
+        return f"CAST({column} AS BIGINT)" if kind in (*_WHOLE, "boolean") else None
+
+    def real(self, column: str, kind: str) -> tuple[str, bool] | None:
+        """Every number of a type of this engine has a double."""
+        if kind in (*_WHOLE, *_FLOATS, "boolean") or kind.startswith("decimal"):
+            return f"CAST({column} AS DOUBLE)", kind in (*_FLOATS, "boolean")
+        text = self.plain(column, kind)
+        # A decimal of at most 15 digits is the decimal that its double prints as.
+        is_plain = f"length({text}) <= 15 AND {text} RLIKE '{_PLAIN_NUMBER}'"
+        return f"CASE WHEN {is_plain} THEN try_cast({text} AS DOUBLE) END", True
+
+    def nearest(self, expression: str) -> str:
+        """Half to even, for doubles."""
+        return f"rint({expression})"
+
+    def wide(self, expression: str) -> str:
+        """38 digits; two numbers of 52 bits have 32."""
+        return f"CAST({expression} AS DECIMAL(38, 0))"
+
+    def total(self, expression: str) -> str:
+        """The sum has 38 digits: it holds 2 * 10^19 numbers below 2^62."""
+        return f"sum(CAST({expression} AS DECIMAL(28, 0)))"
+
+    def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
+        """A chain of cases, where it is short."""
+        if len(edges) > _MOST_EDGES:
+            return None
+        cases = " ".join(f"WHEN {expression} < {edge}L THEN {i}" for i, edge in enumerate(edges))
+        return f"CASE {cases} ELSE {len(edges)} END" if edges else "0"
+
+
+class SparkSource:
+    """Parquet files that Spark can read, seen through a declared domain."""
+
+    turn: ClassVar[int] = 0
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, domain: Domain, address: str, secret: bytes = b"") -> None:
+        self.domain = domain
+        self._frame = SparkFrame(SparkAddress.of(address))
+        self._finalizer = finalize(self, self._frame.close)
+        check_columns(self._columns(), self._frame.kinds)
+        for name in self._columns():
+            if self._frame.kinds[name].startswith(_NESTED):
+                raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+        self._pushed = Pushdown(
+            domain=domain,
+            secret=secret,
+            dialect=SparkDialect(),
+            kinds=self._frame.kinds,
+            relation=self._frame.relation,
+            run=self._frame.run,
+            stream=self._frame.stream,
+        )
+
+    @classmethod
+    def accepts(cls, data: object) -> bool:
+        """An address of a Spark cluster."""
+        return isinstance(data, str) and data.partition("://")[0].lower() == SCHEME
+
+    @classmethod
+    def open(
+        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+    ) -> "SparkSource":
+        """The data, seen through a declared domain; a path holds one table, and no text to divide."""
+        return cls(domain, data, secret)
+
+    def table(self, query: TableQuery) -> Sealed[IntArray]:
+        """One exact aggregate per cell."""
+        return Sealed(self._pushed.table(query))
+
+    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
+        """Sorted values of one numeric variable, in steps."""
+        return Sealed(self._pushed.values(query))
+
+    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
+        """Batches of coded rows."""
+        for name in variables:
+            self.domain.variable(name)
+        yield from self._pushed.scan(tuple(dict.fromkeys(variables)))
+
+    def judge(self) -> Mapping[str, Any]:
+        """Counts of odd values, for the custodian."""
+        return self._pushed.judge()
+
+    def stamp(self) -> tuple[object, ...] | None:
+        """Names, places, sizes and times of files on this machine; of data elsewhere only a digest tells."""
+        try:
+            files = self._frame.files()
+            if files is None:
+                return None
+            stats = [(path, path.stat()) for path in files]
+        except OSError:
+            return None
+        return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
+
+    def close(self) -> None:
+        """Forget the data; the session stays for others, until the process ends."""
+        self._frame.close()
+
+    def fingerprint(self, key: bytes) -> str:
+        """Keyed digest of the declared columns as a multiset of rows: workers read in any order.
+
+        Each row is hashed where it lies, with a key for this purpose alone, and sums of the hashes come back.
+        """
+        own = blake2b(key, digest_size=32, person=b"dalenius-rows-sp").hexdigest()
+        names = sorted(self._columns())
+        row = ", ".join(self._told(name) for name in names)
+        parts = (
+            f"sum(CAST(conv(substr(h, {1 + 15 * i}, 15), 16, 10) AS DECIMAL(28, 0)))" for i in range(_PARTS)
+        )
+        statement = (
+            f"SELECT count(*), {', '.join(parts)} FROM"
+            f" (SELECT sha2(concat('{own}', {row}), 256) AS h FROM {self._frame.relation}) q"
+        )
+        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        for name in names:
+            digest.update(f"column {len(name)} {name} {self._frame.kinds[name]}\n".encode())
+        for rows in self._frame.run(statement):
+            digest.update(" ".join(str(int(part or 0)) for part in rows[0]).encode())
+        return digest.hexdigest()
+
+    def _told(self, name: str) -> str:
+        """A value as text that no other value has: doubles in base 16, since versions of Java print decimals differently."""
+        column, kind = SparkDialect().name(name), self._frame.kinds[name]
+        text = (
+            f"format_string('%a', CAST({column} AS DOUBLE))"
+            if kind in _FLOATS
+            else f"CAST({column} AS STRING)"
+        )
+        return f"CASE WHEN {column} IS NULL THEN '-' ELSE concat(length({text}), ':', {text}) END"
+
+    def _columns(self) -> list[str]:
+        names = [variable.source_column for variable in self.domain.variables.values()]
+        names += [self.domain.unit_id] if self.domain.unit_id is not None else []
+        return list(dict.fromkeys(names))

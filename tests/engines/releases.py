@@ -1,0 +1,70 @@
+"""The same requests on the same rows through any engine, with recorded noise: what is published must be the same bytes."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Release
+from dalenius.curator.curator import Curator
+from dalenius.engines.memory import MemorySource
+from dalenius.ledger import Ledger
+from dalenius.publish.to_json import to_json
+from dalenius.testing import engine_kit
+from dalenius.testing.toy import toy_rows
+
+TOYS = {name: [row[name] for row in toy_rows()] for name in toy_rows()[0]}
+DATASET: dict[str, Any] = {
+    "dataset": {"name": "jobs", "population": "people", "public": True},
+    "unit": {"id": "person", "max_rows": 2},
+    "variables": {
+        "sex": {"categories": ["female", "male"]},
+        "region": {"categories": ["north", "east", "south", "west"], "unseen": "west"},
+        "age": {"bounds": [0, 100], "step": 1, "outside": "drop"},
+        "income": {"bounds": [-50, 1000], "step": "1/2", "missing": "0"},
+    },
+}
+PURE = {"definition": "pure", "epsilon": 1}
+REQUESTS: list[dict[str, Any]] = [
+    {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": PURE},
+    {"table": {"rows": ["region"], "measure": "total", "of": "income"}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "measure": "mean", "of": "income"}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "measure": "median", "of": "income"}, "privacy": PURE},
+    {
+        "table": {"rows": [{"variable": "age", "cuts": [0, 18, 65, 100]}], "where": {"sex": ["female"]}},
+        "privacy": PURE,
+    },
+    {
+        "table": {"rows": ["sex"], "columns": ["region"], "margins": "all", "universe": "complete"},
+        "privacy": PURE,
+    },
+]
+POLICY = {"budget": {"rho": 90, "delta": "0.01"}}
+
+
+def document(source: str) -> dict[str, Any]:
+    return {**DATASET, "dataset": {**DATASET["dataset"], "source": source}}
+
+
+def told(release: Release) -> bytes:
+    """A release as it is published, without the entry of the ledger that it was made in: its head knows the data's digest."""
+    about = replace(release.provenance, ledger_entry="", ledger_head="")
+    return to_json(replace(release, provenance=about))
+
+
+def released(engine: str, source: str, folder: Path) -> list[bytes]:
+    """Every request, registered anew in a ledger of its own; all ledgers choose rows of persons by one secret."""
+    data = None if source else engine_kit.arrow(TOYS)
+    book = folder / f"{engine}{len(list(folder.iterdir()))}.sqlite"
+    with (
+        patch.object(Ledger, "secret", lambda *_: bytes(32)),
+        Curator.open(
+            document(source), ledger=book, data=data, policy=POLICY, rng=RecordedRandomness(1)
+        ) as curator,
+    ):
+        if engine == "memory":
+            curator.holding._source = MemorySource(curator.domain, TOYS, bytes(32))
+        curator.register()
+        assert type(curator.source).__module__ == f"dalenius.engines.{engine}"
+        return [told(curator.release(request)) for request in REQUESTS]

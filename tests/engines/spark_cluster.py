@@ -1,0 +1,74 @@
+"""A Spark cluster of a master and two workers on the loopback, with small heaps, every process of which is ended."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from tests.ledger.conftest import free_port
+
+SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_DEPLOY = "org.apache.spark.deploy"
+
+
+class Cluster:
+    """Started on entry; on exit every process is killed, executors of the workers included."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self._home = Path(pyspark.__file__).parent
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.port = free_port()
+
+    def __enter__(self) -> "Cluster":
+        self._start("master.Master", "--host", "127.0.0.1", "--port", self.port, "--webui-port", 0)
+        for _ in range(600):
+            with socket.socket() as probe, suppress(OSError):
+                probe.settimeout(1)
+                probe.connect(("127.0.0.1", self.port))
+                break
+            time.sleep(0.1)
+        for number in range(2):
+            place = self._folder / f"worker{number}"
+            address = f"spark://127.0.0.1:{self.port}"
+            options = ("--webui-port", 0, "--cores", 1, "--memory", "600m", "--work-dir", place)
+            self._start("worker.Worker", "--host", "127.0.0.1", *options, address)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            self._kill(process)
+
+    def kill_a_worker(self) -> None:
+        """At once, with whatever it runs."""
+        self._kill(self._processes.pop())
+
+    def _start(self, name: str, *arguments: object) -> None:
+        settings = {
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL,
+            "SPARK_CONF_DIR": str(self._folder),
+            "SPARK_LOCAL_DIRS": str(self._folder),
+        }
+        command = [str(self._home / "bin" / "spark-class"), f"{_DEPLOY}.{name}", *map(str, arguments)]
+        self._processes.append(
+            subprocess.Popen(
+                command,
+                env=os.environ | settings,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        )
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)

@@ -1,0 +1,238 @@
+"""The Spark engine, on this machine and on a cluster of two workers: equal to the memory engine on any data.
+
+One virtual machine serves the whole file. It interprets expressions and compiles little, because it lives for a minute only;
+on the cluster it works as it does for users.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.docs.test_pages import blocks_of
+from tests.engines.releases import TOYS, released
+from tests.engines.spark_cluster import SMALL, Cluster
+
+from dalenius.core.contracts import Source
+from dalenius.core.domain import Domain
+from dalenius.core.query import TableQuery
+from dalenius.engines import _spark_session, spark
+from dalenius.engines.spark import SparkDialect, SparkSource
+from dalenius.errors import DocumentError, InternalError
+from dalenius.testing import engine_kit
+from dalenius.testing.stacked_data import (
+    check_many_categories,
+    check_stacked,
+    stacked_columns,
+    stacked_domain,
+    table_queries,
+)
+from dalenius.testing.toy import toy_domain
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(
+        not (shutil.which("java") or os.environ.get("JAVA_HOME")),
+        reason="Spark needs Java 17 or 21, and there is no java in PATH and no JAVA_HOME",
+    ),
+]
+QUICK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+SETTINGS = dict(_spark_session._SETTINGS)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def machine() -> Iterator[None]:
+    """The session of this process, with a small heap; ended with its virtual machine."""
+    start = dict(_spark_session._START)
+    _spark_session._START.update(
+        {"spark.driver.memory": "512m", "spark.driver.extraJavaOptions": SMALL, "spark.task.maxFailures": "4"}
+    )
+    _spark_session._SETTINGS.update(QUICK)
+    yield
+    _spark_session.stop()
+    for settings, before in ((_spark_session._START, start), (_spark_session._SETTINGS, SETTINGS)):
+        settings.clear()
+        settings.update(before)
+
+
+class Folder:
+    """Where Parquet files lie, and how Spark opens them."""
+
+    def __init__(self, path: Path, host: str = "local") -> None:
+        self.path, self.host = path, host
+
+    def address(self, columns: engine_kit.Columns) -> str:
+        return f"spark://{self.host}?path={engine_kit.parquet(columns, self.path)}"
+
+    def open(self, domain: Domain, columns: engine_kit.Columns, secret: bytes) -> Source:
+        return SparkSource(domain, self.address(columns), secret)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+@pytest.mark.parametrize("has_persons", [False, True], ids=["rows", "persons"])
+def test_two_hundred_data_sets_of_odd_values_at_once(folder: Folder, has_persons: bool) -> None:
+    check_stacked(folder.open, has_persons=has_persons)
+
+
+def test_a_hundred_thousand_categories(folder: Folder) -> None:
+    check_many_categories(folder.open)
+
+
+def test_a_fingerprint_knows_rows_and_not_their_order(folder: Folder) -> None:
+    changed = TOYS | {"age": [*TOYS["age"][:-1], None]}
+    engine_kit.check_fingerprint(folder.open, toy_domain(), TOYS, changed)
+    upside_down = {name: values[::-1] for name, values in TOYS.items()}
+    first, second = (folder.open(toy_domain(), c, b"").fingerprint(b"key") for c in (TOYS, upside_down))
+    assert first == second
+
+
+class OffByOne(SparkDialect):
+    """A value at an edge is counted below it."""
+
+    def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
+        return super().place(f"({expression} - 1)", edges)
+
+
+class Narrow(SparkDialect):
+    """A sum is taken in doubles: it never overflows, and is wrong where it is large."""
+
+    def total(self, expression: str) -> str:
+        return f"CAST(sum(CAST({expression} AS DOUBLE)) AS DECIMAL(38, 0))"
+
+
+class NullIsZero(SparkDialect):
+    """A missing number is read as 0."""
+
+    def whole(self, column: str, kind: str) -> str | None:
+        expression = super().whole(column, kind)
+        return None if expression is None else f"coalesce({expression}, 0)"
+
+
+@pytest.mark.parametrize("fault", [OffByOne, Narrow, NullIsZero])
+def test_a_planted_fault_is_found(folder: Folder, fault: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark, "SparkDialect", fault)
+    with pytest.raises(AssertionError):
+        check_stacked(folder.open, has_persons=False)
+
+
+def test_releases_are_the_same_as_from_a_file_byte_by_byte(folder: Folder, tmp_path: Path) -> None:
+    assert released("spark", folder.address(TOYS), tmp_path) == released("duckdb", "", tmp_path)
+
+
+def test_what_spark_says_does_not_reach_the_user(folder: Folder, capfd: pytest.CaptureFixture[str]) -> None:
+    source: Any = folder.open(toy_domain(), TOYS, b"")
+    for call in (source._frame.run, source._frame.stream):
+        with pytest.raises(InternalError) as caught:
+            list(call(f"SELECT CAST(region AS INT) FROM {source._frame.relation}"))
+        assert str(caught.value) == "The data could not be read by the engine."
+    assert capfd.readouterr().err == ""
+
+
+def test_a_stamp_tells_whether_a_file_may_have_changed(folder: Folder) -> None:
+    source: Any = folder.open(toy_domain(), TOYS, b"")
+    before = source.stamp()
+    assert source.stamp() == before
+    [path] = source._frame.files()
+    os.utime(path, ns=(1, 1))
+    assert source.stamp() != before
+
+
+@pytest.mark.parametrize("content", ["text", "cut", "nested", "other columns"])
+def test_hostile_parquet_is_refused_without_a_word_of_its_content(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "hostile.parquet"
+    table = engine_kit.arrow(TOYS)
+    match content:
+        case "text":
+            path.write_text("PAR1 nowhere PAR1")
+        case "cut":
+            pq.write_table(table, path)
+            path.write_bytes(path.read_bytes()[:-40] + b"PAR1")
+        case "nested":
+            nested = pa.array([["nowhere"]] * table.num_rows)
+            pq.write_table(table.set_column(table.schema.get_field_index("region"), "region", nested), path)
+        case _:
+            pq.write_table(pa.table({"nowhere": [1]}), path)
+    with pytest.raises(Exception) as caught:
+        SparkSource(toy_domain(), f"spark://local?path={path}")
+    assert "nowhere" not in str(caught.value) and not isinstance(caught.value, InternalError)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "spark://local?path=relative/nowhere",
+        "spark://local",
+        "spark://someone:nowhere@host:7077?path=/data",
+        "spark://host:nowhere?path=/data",
+        "spark://host:7077?path=/data&token=nowhere",
+        "spark://host:7077/nowhere?path=/data",
+    ],
+)
+def test_an_address_holds_a_host_and_a_path_and_nothing_else(address: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        SparkSource(toy_domain(), address)
+    assert "nowhere" not in str(caught.value)
+
+
+def test_a_process_has_one_cluster(folder: Folder) -> None:
+    folder.open(toy_domain(), TOYS, b"")
+    with pytest.raises(DocumentError, match="another Spark cluster"):
+        SparkSource(toy_domain(), "spark://127.0.0.1:1?path=/data")
+
+
+def test_the_how_to_page_runs_word_for_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "count-with-spark.md"
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {"__name__": "page"}
+    blocks = [block for block in blocks_of(page) if block.language != "text"]
+    assert {block.language for block in blocks} == {"python"}
+    for block in blocks:
+        exec(compile(block.text, str(block), "exec"), space)
+    assert (tmp_path / "release" / "release.json").exists()
+
+
+def test_a_cluster_of_two_workers_equals_memory_also_when_one_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As users have it: adaptive, compiled, several partitions."""
+    _spark_session.stop()
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    for name in QUICK:
+        monkeypatch.delitem(_spark_session._SETTINGS, name)
+    monkeypatch.setitem(_spark_session._SETTINGS, "spark.sql.shuffle.partitions", "2")
+    small = {
+        "spark.executor.memory": "500m",
+        "spark.executor.extraJavaOptions": SMALL,
+        "spark.cores.max": "2",
+    }
+    for name, value in small.items():
+        monkeypatch.setitem(_spark_session._START, name, value)
+    domain, columns = stacked_domain(has_persons=True), stacked_columns()
+    memory = engine_kit.MemorySource(domain, columns, engine_kit.SECRET)
+    queries: list[TableQuery] = [table_queries()[i] for i in (4, 10)]
+    with Cluster(tmp_path) as cluster:
+        folder = Folder(tmp_path, f"127.0.0.1:{cluster.port}")
+        try:
+            source = folder.open(domain, columns, engine_kit.SECRET)
+            for number, query in enumerate(queries):
+                if number == len(queries) - 1:
+                    cluster.kill_a_worker()
+                np.testing.assert_array_equal(
+                    source.table(query).open_below_the_gate(), memory.table(query).open_below_the_gate()
+                )
+        finally:
+            _spark_session.stop()
