@@ -6,7 +6,15 @@ import pytest
 from dalenius.core.law import Withheld
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import from_values, independence
-from dalenius.inference.calibration import REPLICATES_A_NULL, calibrate, monte_carlo_p, null_means, shrunken
+from dalenius.inference.calibration import (
+    REPLICATES_A_NULL,
+    calibrate,
+    largest_p,
+    monte_carlo_p,
+    null_means,
+    null_tables,
+    shrunken,
+)
 from dalenius.inference.fitting import fit_one, statistics
 from dalenius.inference.formula import independent, model
 from dalenius.inference.noise import Noise
@@ -131,6 +139,43 @@ def test_replicates_are_simulated_from_null_means_that_vary_as_the_fit_does(lapl
     assert means[:, 0, 0] * means[:, 1, 1] == pytest.approx(means[:, 0, 1] * means[:, 1, 0])
     measured = seen.simulate(fitted, 1000, rng).sum((1, 2))
     assert means.sum((1, 2)).std() == pytest.approx(measured.std(), rel=0.15)
+
+
+def test_null_tables_are_simulated_at_the_fitted_total_and_a_standard_error_above(laplace) -> None:
+    law = laplace("0.3")
+    seen = from_values(np.full((3, 3), 20), law)
+    means = np.full((4000, 3, 3), 20.0)
+    (below, first), (above, second) = null_tables(seen, means, means[0].sum(), generator(1))
+    error = np.sqrt(180 + 9 * law.noise.variance)
+    assert below is means
+    assert above.sum((1, 2)) == pytest.approx(180 + error)
+    assert second.sum((1, 2)).mean() == pytest.approx(180 + error, abs=1.5)
+    # The same noise on counts that only grow.
+    assert np.all(second >= first) and np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.8
+    public = from_values(np.full((3, 3), 20), law, total=180)
+    assert len(null_tables(public, means, means[0].sum(), generator(1))) == 1
+
+
+def test_the_larger_p_value_is_given_with_its_null_distribution() -> None:
+    low, high = np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.0])
+    for alternatives in ([low, high], [high, low]):
+        p_value, simulated = largest_p(2.5, alternatives)
+        assert p_value == 3 / 4 and simulated is high
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("shape", [(4, 2), (3, 2)])
+def test_where_the_critical_value_rises_with_the_mean_the_level_is_held(laplace, shape) -> None:
+    """Statistical: 4,000 tables at a fixed seed, where a total that is underestimated makes the critical value too small."""
+    seen, rng = from_values(np.full(shape, 6), laplace("0.38", 10)), generator(8)
+    null, truth = independent(seen.names), np.full(shape, 5.6)
+    observed, fitted = statistics(seen, seen.simulate(truth, 4000, rng), null, None, None)
+    first = shrunken(fitted, seen.variance(truth), null)
+    critical = []
+    for start, values in null_tables(seen, first, fitted.sum((1, 2), keepdims=True), rng):
+        critical.append(np.quantile(statistics(seen, values, null, None, start)[0], 0.95))
+    assert np.mean(observed > critical[0]) > 0.05
+    assert 0.03 < np.mean(observed > max(critical)) <= 0.05
 
 
 def test_shrunken_means_stay_in_overlapping_models() -> None:

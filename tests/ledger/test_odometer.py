@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import exp, log
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -134,6 +135,45 @@ def test_a_reading_does_not_depend_on_the_limit(opener, charge):
     # Under rho 0.15 alone, where the whole budget would say 90.5 % and more.
     assert 0.16 < readings[0].power < 0.166
     assert "16.5% of cases" in readings[0].sentences()[-1]
+
+
+def gaussian(times: int = 1, sigma_squared: str = "100/3") -> dict[str, object]:
+    """Discrete Gaussian noise on one cell that moves by one, as a ledger line says it."""
+    parameters = {"sigma_squared": sigma_squared}
+    return {
+        "kind": "noise",
+        "mechanism": "discrete_gaussian",
+        "parameters": parameters,
+        "shift": 1,
+        "times": times,
+    }
+
+
+def test_charges_that_name_their_noise_read_what_that_noise_allows(ledger, charge):
+    """rho 0.15 of Gaussian noise: 13.6 %, as for the continuous law with mean sqrt(0.3); of rho alone 16.5 %."""
+    for number in range(10):
+        ledger.reserve(charge(f"{number:02}", rho="0.015", epsilon=None, events=(gaussian(),)))
+    reading = ledger.odometer("people")
+    continuous = NormalDist().cdf(NormalDist().inv_cdf(0.05) + 0.3**0.5)
+    assert float(reading.power) == pytest.approx(continuous, abs=1e-4)
+    assert continuous == pytest.approx(0.1363, abs=5e-5)
+    # Words round up.
+    assert "13.7% of cases" in reading.sentences()[-1]
+    assert (reading.fixed.basis, set(reading.bounds)) == ("loss", {"running", "rho", "loss"})
+    assert reading.fixed.epsilon < reading.bounds["rho"] and reading.fixed.delta == MILLIONTH
+    # What follows from answers is not a fixed plan: the running bound stays with rho.
+    assert reading.running.epsilon == running_epsilon(Fraction(15, 100), MILLIONTH)
+    # One charge that states a rho alone, and nothing is known of the loss of all together.
+    ledger.reserve(charge("zz", rho="0.001", epsilon=None))
+    assert "loss" not in ledger.odometer("people").bounds
+
+
+def test_pure_charges_and_named_noise_are_composed_together(ledger, charge):
+    ledger.reserve(charge("aa", rho="0.015", epsilon=None, events=(gaussian(),)))
+    alone = ledger.odometer("people").bounds["loss"]
+    ledger.reserve(charge("bb", rho=pure_to_rho(Fraction(1, 10)), epsilon=Fraction(1, 10)))
+    both = ledger.odometer("people")
+    assert alone < both.bounds["loss"] < min(both.bounds["rho"], alone + Fraction(1, 10))
 
 
 OWN = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, overload
 
 from dalenius import version
-from dalenius.core.budget import Cost
+from dalenius.core.budget import MASTER, Cost
 from dalenius.core.contracts import Adjustment, Source
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
@@ -28,6 +28,7 @@ from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
 from dalenius.errors import AfterCharge, NotPublic, ParameterError
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
+from dalenius.ledger.events import Event, events_in
 from dalenius.ledger.opening import ensure_quota
 from dalenius.ledger.policy import bind, check_ledger
 from dalenius.ledger.reserve import new_lease
@@ -332,6 +333,7 @@ class Curator:
             page=plan.page,
             analyst=analyst,
             variables=self._sensitive(document),
+            events=_events(plan),
             plan_digest=fixed,
             fingerprint=fingerprint,
             is_tainted=self._rng.is_tainted,
@@ -491,6 +493,13 @@ class Curator:
     def _read(self, stored: StoredRelease, document: Asked) -> Release:
         """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
         return self._as_asked(replace(from_json(stored.document), status=Status(stored.status)), document)
+
+
+def _events(plan: TablePlan) -> tuple[Event, ...]:
+    """What the ledger line says was done, where the steps do not depend on earlier answers or on the data."""
+    if plan.page != MASTER or type(plan).steps is not TablePlan.steps:
+        return ()
+    return events_in([measurement.profile(plan.neighbours) for measurement in plan.measurements])
 
 
 def _adds_up(release: Release) -> bool:

@@ -16,7 +16,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
 from dalenius.inference import formula, simulation
-from dalenius.inference.calibration import monte_carlo_p, null_means
+from dalenius.inference.calibration import largest_p, null_means, null_tables
 from dalenius.inference.fitting import fit_one, statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import nested_test, sampling_note
@@ -105,15 +105,13 @@ def trend(
     variance = seen.variance(fit.mean)
     observed = _slope(seen.guess[None], fit.mean[None], variance, scores)[0]
     rng = simulation.generator(seed)
-    start = null_means(seen, fit.mean, null, replicates, rng)
-    values = seen.measure(start, rng)
-    _, means = statistics(seen, values, null, None, start)
-    simulated = _slope(seen.guesses(values), means, variance, scores)
-    sign = -1.0 if alternative == "decreasing" else 1.0
-    if alternative == "two-sided":
-        p_value = monte_carlo_p(observed**2, simulated**2)
-    else:
-        p_value = monte_carlo_p(sign * observed, sign * simulated)
+    means = null_means(seen, fit.mean, null, replicates, rng)
+    slopes = [
+        _slope(seen.guesses(values), statistics(seen, values, null, None, start)[1], variance, scores)
+        for start, values in null_tables(seen, means, fit.mean.sum(), rng)
+    ]
+    extremity = {"two-sided": np.abs, "increasing": np.positive, "decreasing": np.negative}[alternative]
+    p_value, _ = largest_p(float(extremity(observed)), [extremity(slope) for slope in slopes])
     return TestResult(
         name=f"Trend of {columns} over {rows} ({alternative})",
         statistic=float(observed),
@@ -121,7 +119,7 @@ def trend(
         method=f"standardised linear-by-linear association, {replicates} simulated measurements",
         degrees_of_freedom=1,
         assumptions=(sampling_note(seen), *seen.notes),
-        details={"simulated": simulated, "fitted": fit.mean},
+        details={"simulated": slopes[0], "fitted": fit.mean},
     )
 
 

@@ -1,7 +1,8 @@
 """Tests that counts follow a given distribution, seen through noise.
 
 Guarantee
-    The p-value simulates counts from the given distribution (with the fitted or public total) and measures them anew.
+    The p-value simulates counts from the given distribution (with the public total, or with the fitted one and one a standard
+    error above, of which the larger p-value is given) and measures them anew.
 Requires
     Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total. Structural zeros have
     no probability, no expected count and no degree of freedom.
@@ -19,7 +20,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import ParameterError
 from dalenius.inference import simulation
-from dalenius.inference.calibration import Calibrated, is_safe, monte_carlo_p
+from dalenius.inference.calibration import Calibrated, is_safe, largest_p, null_tables
 from dalenius.inference.fitting import statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import METHODS, result
@@ -65,14 +66,15 @@ def goodness_of_fit(
     observed = max(float(statistic[0]), 0.0)
     mean = means[0]
     freedom = int(np.sum(share > 0)) - 1
-    simulated = np.empty(0)
-    if method == "monte-carlo":
-        values = seen.simulate(mean, replicates, simulation.generator(seed))
-        simulated, _ = of(values, mean)
     asymptotic = float(chdtrc(max(freedom, 1), observed))
+    p_value, simulated = asymptotic, np.empty(0)
+    if method == "monte-carlo":
+        rng = simulation.generator(seed)
+        tables = null_tables(seen, simulation.repeated(mean, replicates), mean.sum(), rng)
+        p_value, simulated = largest_p(observed, [of(values, start[0])[0] for start, values in tables])
     calibration = Calibrated(
         statistic=observed,
-        p_value=monte_carlo_p(observed, simulated),
+        p_value=p_value,
         simulated=simulated,
         mean=mean,
         degrees_of_freedom=freedom,

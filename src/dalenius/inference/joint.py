@@ -74,14 +74,21 @@ class JointObserved:
         """Noise variance of each cell."""
         return self._diagonal
 
+    def variance_of_total(self, mean: FloatArray) -> float:
+        """Noise variance of the sum of all cells."""
+        return float(self.covariance.sum())
+
     def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> FloatArray:
         """New counts with newly measured blocks: tables on the first axis."""
         return self.measure(simulation.repeated(mean, replicates), rng)
 
     def measure(self, means: FloatArray, rng: np.random.Generator) -> FloatArray:
         """New counts with newly measured blocks for each table of means."""
-        counts = simulation.counts(means, rng, self.total)
-        return counts + self.noise(len(means), rng).reshape(counts.shape)
+        return self.send(simulation.counts(means, rng, self.total), rng)
+
+    def send(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Newly measured blocks for each table of counts."""
+        return counts + self.noise(len(counts), rng).reshape(counts.shape)
 
     def guesses(self, values: FloatArray | IntArray) -> FloatArray:
         """Unbiased values of simulated tables: themselves."""

@@ -73,6 +73,10 @@ class Observed:
         """Noise variance of each guess."""
         return np.where(self.possible, self.channel.variance(mean, self.values), 0.0)
 
+    def variance_of_total(self, mean: FloatArray) -> float:
+        """Noise variance of the sum of all guesses."""
+        return float(self.variance(mean).sum())
+
     def moments(self, mean: FloatArray) -> Moments:
         """Log-likelihood, score and posterior variance of each cell; zero for structural zeros."""
         inner = self.likelihood(mean[self.possible])
@@ -95,7 +99,10 @@ class Observed:
 
     def measure(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """A new measurement of new counts for each table of means."""
-        counts = simulation.counts(means, rng, self.total)
+        return self.send(simulation.counts(means, rng, self.total), rng)
+
+    def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
+        """A new measurement of each table of counts."""
         seen = self.channel.send(counts, rng)
         if isinstance(self.channel, Grouped):
             seen[:, ~self.possible, 0] = 0

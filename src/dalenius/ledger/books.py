@@ -2,9 +2,7 @@
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +17,7 @@ from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
+from dalenius.ledger.events import Event, events_of_charge
 from dalenius.ledger.odometer import OdometerReading, read_odometer
 from dalenius.ledger.rows import as_purse, as_registration, as_terms, stored
 from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
@@ -30,8 +29,8 @@ _MOST_LISTED = 5000
 
 
 def _is_listed(account: Account) -> bool:
-    """Whether every charge is pure, and there are not too many to read them all."""
-    return account.pure is not None and 0 < account.entries <= _MOST_LISTED
+    """Whether there are charges, and not too many to read them all."""
+    return 0 < account.entries <= _MOST_LISTED
 
 
 class Books:
@@ -164,14 +163,17 @@ class Books:
     def odometer(self, population: str, delta: object = "1e-6") -> OdometerReading:
         """What was charged to the master account so far, as a fixed plan and as a running bound, and its meaning."""
         account = self.account(population)
-        pure = self._pure_charges(population) if _is_listed(account) else None
-        return read_odometer(account, rational(delta, "delta"), pure=pure)
+        events = self._events(population) if _is_listed(account) else None
+        return read_odometer(account, rational(delta, "delta"), events=events)
 
-    def _pure_charges(self, population: str) -> Mapping[Fraction, int]:
-        """How many charges of each epsilon the master page holds."""
+    def _events(self, population: str) -> list[Event] | None:
+        """What the charges on the master page say was done; None if one of them states a rho alone."""
         rows = self.ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
         bodies = (Entry.read(row[4]).body for row in rows)
-        return Counter(Fraction(b["cost"]["epsilon"]) for b in bodies if b["page"] == MASTER)
+        stated = [events_of_charge(body) for body in bodies if body["page"] == MASTER]
+        if any(events is None for events in stated):
+            return None
+        return [event for events in stated if events is not None for event in events]
 
     def export(self, form: str = "json", population: str | None = None) -> str:
         """Every line as `json`, `jsonl` or `csv`."""

@@ -2,7 +2,7 @@
 
 fixed plan   of what was charged, valid if it was fixed before the first answer what would be asked: the smallest of the
              sum of epsilons (delta 0, while every charge is pure), the conversion of the rho spent, and the exact loss
-             distribution of the pure charges
+             distribution of the charges, where each is pure or says which noise it added
 running      valid whenever one looks, however requests were chosen from earlier answers: the sum of epsilons, or the
              bound below
 
@@ -18,7 +18,7 @@ depends on earlier answers, so the running figure counts every failure that was 
 References: Canonne, Kamath & Steinke (2020); Kairouz, Oh & Viswanath (2017); Whitehouse, Ramdas, Rogers & Wu (2023).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -40,7 +40,8 @@ from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.loss import LossDistribution
 from dalenius.ledger.account import Account
 from dalenius.ledger.charge import DATA_DEPENDENT
-from dalenius.ledger.composition import epsilon_at, optimum
+from dalenius.ledger.composition import epsilon_at
+from dalenius.ledger.events import Event, loss_of
 
 _GRID = 10**6
 # Precisions of the half-normal densities, and the share of delta that each is given.
@@ -49,7 +50,9 @@ _MIXTURE = (
     (Fraction(1, 100), Fraction(1, 2)),
     (Fraction(1), Fraction(1, 4)),
 )
-_MOST_SIZES = 64
+_MOST_KINDS = 64
+_NO_BOUND = Fraction(10**6)
+_LEAST_RANGE = Fraction(1, 100)
 _NEAR = Fraction(99, 100)
 
 
@@ -88,7 +91,7 @@ def power_under_rho(rho: Fraction, delta: Fraction, level: Fraction) -> Fraction
 
 def power_under_loss(loss: LossDistribution, most: Fraction, level: Fraction) -> Fraction:
     """The same under a loss distribution, by the statements that it makes up to the epsilon `most`."""
-    return min(power_of_test(e, loss.delta(e), level) for e in (most * i / 64 for i in range(65)))
+    return min(power_of_test(e, loss.delta(e), level) for e in (most * i / 256 for i in range(257)))
 
 
 def _shown(amount: Fraction, digits: int = 4) -> str:
@@ -188,12 +191,12 @@ class OdometerReading:
         }
 
 
-def _loss_of(pure: Mapping[Fraction, int] | None) -> LossDistribution | None:
-    """The exact worst loss of pure charges fixed in advance; None where there are too many sizes of them."""
-    if not pure or len(pure) > _MOST_SIZES:
+def _loss_of(events: Sequence[Event] | None) -> LossDistribution | None:
+    """The exact worst loss of events fixed in advance; None where they are unknown or of too many kinds."""
+    if not events:
         return None
     try:
-        return optimum((epsilon, Fraction(0), times) for epsilon, times in sorted(pure.items()))
+        return loss_of(events, _MOST_KINDS)
     except TooLarge:
         return None
 
@@ -202,14 +205,14 @@ def read_odometer(
     account: Account,
     delta: Fraction = Fraction(1, 10**6),
     level: Fraction = Fraction(1, 20),
-    pure: Mapping[Fraction, int] | None = None,
+    events: Sequence[Event] | None = None,
 ) -> OdometerReading:
     """What was charged to the master account; `delta` comes on top of the account's own failures.
 
-    `pure` counts the pure charges by their epsilon, if every charge is pure and somebody listed them.
+    `events` are those of all charges, if a loss distribution is known of every one and somebody listed them.
     """
     spent, sum_of_epsilons = account.spent, account.pure
-    loss = None if sum_of_epsilons is None else _loss_of(pure)
+    loss = _loss_of(events)
     bounds = {
         "running": running_epsilon(spent.rho, delta),
         "rho": rho_to_epsilon(spent.rho, delta) if spent.rho else Fraction(0),
@@ -218,9 +221,11 @@ def read_odometer(
     if sum_of_epsilons is not None:
         bounds["pure"] = sum_of_epsilons
         power = min(power, power_of_test(sum_of_epsilons, Fraction(0), level))
-        if loss is not None:
-            bounds["loss"] = epsilon_at(loss, delta)
-            power = min(power, power_under_loss(loss, sum_of_epsilons, level))
+    failure = delta + spent.delta
+    if loss is not None and loss.delta(_NO_BOUND) <= failure:
+        # The loss counts the failures of the charges itself, so it is compared at the same delta as the other figures.
+        bounds["loss"] = epsilon_at(loss, failure)
+        power = min(power, power_under_loss(loss, max(bounds["loss"], _LEAST_RANGE), level))
 
     def figure(names: tuple[str, ...], failure: Fraction) -> Figure:
         # A statement without failures is the better one, unless another epsilon is smaller by more than a hundredth.

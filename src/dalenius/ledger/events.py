@@ -1,0 +1,167 @@
+"""Events: what was done, in words from which a loss distribution can be computed, and those distributions.
+
+A ledger line may say of a charge what noise was added and how far one unit can move it. Composed as a fixed plan such events say
+more than the rho that was charged: rho covers every law of that rho, the worst of them included. Losses are exact integers,
+rounded up; lines without events keep what they say, a pure epsilon or a rho.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.profile import PrivacyProfile, Shift
+from dalenius.core.rationals import exp_enclosure, plain, rational
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.exact.loss import BITS, LossDistribution, is_symmetric, of_shift, of_statement
+
+_INTEGERS = ("limit", "packed", "terms")
+# Steps between the two ends of the loss of continuous Laplace noise.
+_PARTS = 256
+
+Event = Mapping[str, Any]
+
+
+def number_of(event: Event, name: str) -> Fraction:
+    """What an event says under a name, exactly; refused where it is missing or negative."""
+    if name not in event:
+        raise ParameterError(f"An event of kind {event.get('kind')!r} needs {name!r}.")
+    amount = rational(event[name], name)
+    if amount < 0:
+        raise ParameterError(f"{name} must not be negative; received {event[name]!r}.")
+    return amount
+
+
+def whole_of(event: Event, name: str) -> int:
+    """An integer; a fraction is refused, because cutting it off would report too little."""
+    amount = number_of(event, name)
+    if amount.denominator != 1:
+        raise ParameterError(f"{name} must be a whole number; received {event[name]!r}.")
+    return int(amount)
+
+
+def positive_of(event: Event, name: str) -> Fraction:
+    """A number above zero."""
+    amount = number_of(event, name)
+    if not amount:
+        raise ParameterError(f"{name} must be positive.")
+    return amount
+
+
+def times_of(event: Event) -> int:
+    """How often the event happens, once unless it says more."""
+    times = whole_of({"times": 1} | dict(event), "times")
+    if times < 1:
+        raise ParameterError(f"times must be at least 1; received {times}.")
+    return times
+
+
+def _of_laplace(event: Event) -> LossDistribution:
+    """Continuous Laplace noise: the loss falls from epsilon to -epsilon between the two centres, in steps rounded up."""
+    epsilon, one = positive_of(event, "epsilon"), 1 << BITS
+    falls = [exp_enclosure(-epsilon * j / _PARTS, BITS) for j in range(_PARTS + 1)]
+    between = [max(high[1] - low[0], 0) // 2 + 1 for high, low in pairwise(falls)]
+    # The part that begins at the first centre has the largest loss, as everything before it.
+    masses = [falls[-1][1] // 2 + 1, *between[:0:-1], between[0] + one // 2]
+    return LossDistribution(2 * epsilon / _PARTS, -_PARTS // 2, tuple(masses))
+
+
+def _of_noise(event: Event, parameter: str, name: str) -> LossDistribution:
+    """Integer noise of the mechanism that the kind names."""
+    law = registry.get("mechanisms", event["kind"])(**{parameter: positive_of(event, name)})
+    return of_shift(law, whole_of(event, "shift"))
+
+
+def loss_of_law(event: Event) -> LossDistribution:
+    """Integer noise of a named mechanism with its own parameters; the same loss for both orders of the neighbours."""
+    name, parameters = event.get("mechanism"), event.get("parameters")
+    if name not in registry.names("mechanisms") or not isinstance(parameters, Mapping):
+        raise ParameterError("An event of kind 'noise' names a mechanism and its parameters.")
+    exact = {key: rational(value, key) for key, value in parameters.items()}
+    law = registry.get("mechanisms", name)(
+        **{key: int(value) if key in _INTEGERS else value for key, value in exact.items()}
+    )
+    if not is_symmetric(law):
+        raise Unsupported(f"The noise {name!r} is not symmetric; its two losses differ.")
+    return of_shift(law, whole_of(event, "shift"))
+
+
+LISTED: dict[str, Callable[[Event], LossDistribution]] = {
+    "pure": lambda e: of_statement(number_of(e, "epsilon")),
+    "approximate": lambda e: of_statement(number_of(e, "epsilon"), number_of(e, "delta")),
+    "laplace": _of_laplace,
+    "discrete_laplace": lambda e: _of_noise(e, "rate", "rate"),
+    "discrete_gaussian": lambda e: _of_noise(e, "sigma_squared", "variance"),
+    "noise": loss_of_law,
+}
+
+
+def events_in(profiles: Sequence[PrivacyProfile]) -> tuple[Event, ...]:
+    """Steps of symmetric named noise with one worst move each, as events; none where one step is something else."""
+    moves = [_worst_move(profile.shifts) for profile in profiles]
+    shifts = [shift for move in moves if move is not None for shift in move]
+    if None in moves or not all(map(_is_named, shifts)):
+        return ()
+    return tuple(
+        {
+            "kind": "noise",
+            "mechanism": shift.law.name,
+            "parameters": {name: plain(Fraction(value)) for name, value in shift.law.parameters.items()},
+            "shift": abs(shift.size),
+            "times": shift.times,
+        }
+        for shift in shifts
+    )
+
+
+def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | None:
+    """The move that contains all others, cell by cell; without the cells that it has more it gives no more away."""
+
+    def contains(move: tuple[Shift, ...], other: tuple[Shift, ...]) -> bool:
+        return all(
+            any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in other
+        )
+
+    return next((move for move in moves if all(contains(move, other) for other in moves)), None)
+
+
+def _is_named(shift: Shift) -> bool:
+    """Whether an event can name the noise: the registry makes the same law from the same parameters."""
+    if shift.law.name not in registry.names("mechanisms") or not is_symmetric(shift.law):
+        return False
+    try:
+        return bool(registry.get("mechanisms", shift.law.name)(**shift.law.parameters) == shift.law)
+    except TypeError:
+        return False
+
+
+def events_of_charge(body: Mapping[str, Any]) -> tuple[Event, ...] | None:
+    """The events of a charge's ledger line, or its pure epsilon as one; None where it states a rho alone."""
+    if body.get("events"):
+        return tuple(body["events"])
+    cost = body["cost"]
+    if cost["epsilon"] is not None:
+        return ({"kind": "pure", "epsilon": cost["epsilon"]},)
+    return None
+
+
+def loss_of(events: Iterable[Event], most: int | None = None) -> LossDistribution:
+    """The exact worst loss of events fixed in advance, all of integer noise or pure; equal ones are composed together.
+
+    Refused where more than `most` of them differ.
+    """
+    alike: Counter[str] = Counter()
+    for event in events:
+        words = {name: value for name, value in event.items() if name != "times"}
+        alike[json.dumps(words, sort_keys=True, default=str)] += times_of(event)
+    if most is not None and len(alike) > most:
+        raise TooLarge("The events are of too many kinds for an exact loss distribution.")
+    parts = []
+    for words_of_event, times in sorted(alike.items()):
+        event = json.loads(words_of_event)
+        parts.append(LISTED[event["kind"]](event).times(times))
+    return reduce(LossDistribution.beside, parts, of_statement(Fraction(0)))
