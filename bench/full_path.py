@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -204,12 +205,16 @@ def _register(case: Case, folder: Path, rows: int, books: str, sender: Any) -> N
     sender.send(json.dumps({"register_seconds": seconds}))
 
 
+def _released(curator: Any, case: Case, number: int) -> object:
+    return curator.release(case.request(number))
+
+
 def _child(case: Case, folder: Path, rows: int, rounds: int, books: str, sender: Any) -> None:
     import duckdb  # imports are not counted on either side
 
     curator, frame = _open(case, folder, rows, books)
     first = _timed(lambda: curator.release(case.request(0)))
-    protected = min(_timed(lambda n=n: curator.release(case.request(n))) for n in range(1, rounds + 1))
+    protected = min(_timed(partial(_released, curator, case, n)) for n in range(1, rounds + 1))
     plan = min(_timed(lambda: curator.plan(case.request(0))) for _ in range(3))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     statements = _plain(case, folder, rows)

@@ -134,7 +134,9 @@ def _group_by(columns: dict[str, Any], margin: tuple[int, ...]) -> None:
 
     rows = pa.table(columns)
     keys = ", ".join(LETTERS[a] for a in margin)
-    duckdb.sql(f"SELECT {keys}, count(*) FROM rows GROUP BY {keys}").arrow()
+    counted = duckdb.sql(f"SELECT {keys}, count(*) FROM rows GROUP BY {keys}")
+    assert counted is not None
+    counted.arrow()
     del rows
 
 

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,10 @@ def _seconds(action: Callable[[], object], repeat: int = 3) -> float:
     return min(times)
 
 
+def _drawn(draw: Callable[[Any], object], parameter: object, draws: int) -> list[object]:
+    return [draw(parameter) for _ in range(draws)]
+
+
 def run(quick: bool = False) -> dict[str, object]:
     """Seconds for smooth medians of a million values, and microseconds for single draws."""
     size = 100_000 if quick else 1_000_000
@@ -39,7 +45,7 @@ def run(quick: bool = False) -> dict[str, object]:
         for relation in Relation:
             near = Neighbours(relation=relation)
             result[f"smooth median, beta {beta}, {relation} (s)"] = _seconds(
-                lambda base=base, near=near: median.smooth(values, base, near)
+                partial(median.smooth, values, base, near)
             )
     near = Neighbours(relation=Relation.REPLACE)
     result["local median (s)"] = _seconds(lambda: median.local(values, near))
@@ -50,11 +56,11 @@ def run(quick: bool = False) -> dict[str, object]:
     result["exponential median (s)"] = _seconds(lambda: step.run(exact, None, rng))
     for noise in (Cauchy(Fraction(1), Fraction(7, 10)), Lomax(Fraction(1), Fraction(1, 5))):
         seconds = _seconds(
-            lambda n=noise: [rounded(Fraction(0), Fraction(1000), n.draw(rng)) for _ in range(draws)]
+            partial(_drawn, lambda n: rounded(Fraction(0), Fraction(1000), n.draw(rng)), noise, draws)
         )
         result[f"{noise.name} draw (µs)"] = seconds / draws * 1e6
     for scale in (1, 10**12):
-        seconds = _seconds(lambda s=scale: [discrete_laplace(Fraction(s), rng) for _ in range(draws)])
+        seconds = _seconds(partial(_drawn, lambda s: discrete_laplace(Fraction(s), rng), scale, draws))
         result[f"withheld Laplace draw, scale {scale:g} (µs)"] = seconds / draws * 1e6
     return result
 

@@ -75,7 +75,7 @@ def _prepare(folder: Path) -> list[dict[str, str]]:
     from dalenius.server.accounts import Accounts
     from dalenius.server.config import ServerConfig
     from dalenius.server.demonstration import prepare
-    from dalenius.server.store import Store
+    from dalenius.server.store import StateStore
 
     place, _ = prepare(folder)
     (folder / "policy.toml").write_text('population = "us-active-duty"\n[budget]\nrho = 900\ndelta = 1e-6\n')
@@ -83,7 +83,7 @@ def _prepare(folder: Path) -> list[dict[str, str]]:
     names = ("requests_per_minute", "anonymous_per_minute", "releases_per_minute", "waiting_per_user")
     limits = "\n".join(f"{name} = 100000000" for name in names)
     place.write_text(text.replace("[[datasets]]", f"[limits]\n{limits}\n\n[[datasets]]"))
-    store = Store(ServerConfig.load(place).store_location)
+    store = StateStore(ServerConfig.load(place).store_location)
     accounts = Accounts(store)
     users = [accounts.create(f"u{i}", "analyst", None) for i in range(4)]
     headers = [{"Authorization": f"Bearer {accounts.create_token(user, 'bench')}"} for user in users]

@@ -10,6 +10,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, Domain, Variable
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
@@ -89,6 +90,7 @@ def residual_release(counts: np.ndarray, rho: str) -> Release:
     for step in plan.measurements:
         exact = []
         for query in step.needs:
+            assert isinstance(query, TableQuery)
             kept = ["ab".index(a.variable) for a in query.space.axes]
             gone = tuple(i for i in range(2) if i not in kept)
             exact.append(Sealed(counts.sum(axis=gone).ravel().astype(np.int64)))

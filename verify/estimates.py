@@ -38,7 +38,7 @@ ESTIMATES: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
     "standard_deviation": ({}, (5_000, 50_000)),
     "correlation": ({"other": "y"}, (5_000, 50_000)),
 }
-BUDGETS = {
+BUDGETS: dict[str, dict[str, Any]] = {
     "rho 0.1": {"definition": "zero_concentrated", "rho": "0.1"},
     "epsilon 1": {"definition": "pure", "epsilon": 1},
 }
@@ -51,11 +51,13 @@ def drawn(law: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
     z = rng.standard_normal(n)
     w = 0.5 * z + np.sqrt(0.75) * rng.standard_normal(n)
     low, high = BOUNDS[law]
-    x = {
-        "normal": lambda: 100 * z,
-        "ages": lambda: 100 * rng.beta(1.6, 2.2, n),
-        "income": lambda: 1000 * np.exp(0.8 * z),
-    }[law]()
+    match law:
+        case "normal":
+            x = 100 * z
+        case "ages":
+            x = 100 * rng.beta(1.6, 2.2, n)
+        case _:
+            x = 1000 * np.exp(0.8 * z)
     if law == "ages":
         w = 0.5 * (x - 42.0) / 22.5 + np.sqrt(0.75) * rng.standard_normal(n)
     return np.clip(np.rint(x), low, high), np.clip(np.rint(50 + 16 * w), *OTHER_BOUNDS)

@@ -8,7 +8,9 @@ is below the mean cell.
 
 import os
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from dalenius.inference import formula
 from dalenius.inference.calibration import shrunken
 from dalenius.inference.fitting import statistics
 from dalenius.inference.independence import independence
+from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Seen
 from dalenius.inference.simulation import generator
 from verify._inference import SETTINGS, Setting, laplace
@@ -35,7 +38,7 @@ def warp_speed(seen: Seen, values: np.ndarray, seed: int) -> tuple[np.ndarray, n
     return observed, statistics(seen, seen.measure(simulated_from, rng), null, None, simulated_from)[0]
 
 
-def level(setting: Setting, tables: int, full: int, replicates: int, seed: int) -> dict[str, object]:
+def level(setting: Setting, tables: int, full: int, replicates: int, seed: int) -> dict[str, Any]:
     """Measured level of one setting."""
     seen = setting.template()
     values = seen.simulate(setting.means, tables, generator(seed))
@@ -66,15 +69,14 @@ def _asymptotic(seen: Seen, observed: np.ndarray) -> float:
 
 
 def _with_values(seen: Seen, values: np.ndarray) -> Seen:
-    from dataclasses import replace
-
-    return replace(seen, values=values)
+    return cast(Seen, replace(cast(Any, seen), values=values))
 
 
-def power(epsilon: str, bound: int | None, tables: int, seed: int) -> dict[str, object]:
+def power(epsilon: str, bound: int | None, tables: int, seed: int) -> dict[str, Any]:
     """Power on the dependent tables of Rinott et al. (coefficient 0.3), at equal size."""
     setting = Setting("10x10", (10, 10), 55, laplace(epsilon, bound))
     seen, rng = setting.template(), generator(seed)
+    assert isinstance(seen, Observed)
     shape = (tables, 10, 10)
     rows, columns = rng.uniform(-0.5, 0.5, (tables, 10, 1)), rng.uniform(-0.5, 0.5, (tables, 1, 10))
     null_means = np.exp(4 + rows + columns)
@@ -92,12 +94,12 @@ def power(epsilon: str, bound: int | None, tables: int, seed: int) -> dict[str, 
     }
 
 
-def _job(arguments: tuple[object, ...]) -> dict[str, object]:
+def _job(arguments: tuple[object, ...]) -> dict[str, Any]:
     kind, *rest = arguments
     return level(*rest) if kind == "level" else power(*rest)  # type: ignore[arg-type]
 
 
-def run(quick: bool = False) -> dict[str, object]:
+def run(quick: bool = False) -> dict[str, Any]:
     """Levels of all settings and power at equal size; `quick` uses a tenth of the tables."""
     tables, full, replicates = (1000, 4, 99) if quick else (10_000, 200, 999)
     jobs: list[tuple[object, ...]] = [

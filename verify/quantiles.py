@@ -23,7 +23,7 @@ from dalenius.testing.asking import plan_of
 from verify.estimates import BOUNDS, BUDGETS, drawn
 
 RUNS = {500: 250, 5_000: 120, 50_000: 30}
-QUANTILES = {"median": {"q": ["1/2"]}, "deciles": {"parts": 10}}
+QUANTILES: dict[str, dict[str, Any]] = {"median": {"q": ["1/2"]}, "deciles": {"parts": 10}}
 
 
 def planned(

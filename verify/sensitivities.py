@@ -5,6 +5,7 @@ The timing test compares the median processor time of draws at two scales that d
 
 import time
 from fractions import Fraction
+from functools import partial
 from math import log
 from typing import Any
 
@@ -34,7 +35,7 @@ def _closed_forms(quick: bool) -> dict[str, Any]:
         high = int(rng.integers(1, 9))
         n = int(rng.integers(0, 7))
         data = tuple(sorted(rng.integers(0, high + 1, n).tolist()))
-        common = {"query": _QUERY, "low": 0, "high": high}
+        common: dict[str, Any] = {"query": _QUERY, "low": 0, "high": high}
         rank = int(rng.integers(1, 4))
         statistics = (
             Quantile(**common, q=Fraction(int(rng.integers(1, 10)), 10)),
@@ -106,9 +107,7 @@ def _clamp(quick: bool) -> dict[str, Any]:
     for epsilon in (Fraction(1, 10), Fraction(1)):
         used, right = [], 0
         for _ in range(200 if quick else 3000):
-            found, queries = ClampAttack().run(
-                lambda e=epsilon: max(99, min(101, 100 + discrete_laplace(1 / e, rng)))
-            )
+            found, queries = ClampAttack().run(partial(_clamped, epsilon, rng))
             used.append(queries)
             right += found == 100
         result[str(epsilon)] = {
@@ -120,11 +119,17 @@ def _clamp(quick: bool) -> dict[str, Any]:
     return result
 
 
+def _clamped(epsilon: Fraction, rng: SystemRandomness) -> int:
+    """A noisy count of 100 that is cut to its neighbours."""
+    return max(99, min(101, 100 + discrete_laplace(1 / epsilon, rng)))
+
+
 def _timing(quick: bool) -> dict[str, Any]:
     """Kolmogorov-Smirnov test of processor times of draws at scales 1 and 10^12."""
     from scipy.stats import ks_2samp
 
-    rng, times = SystemRandomness(), {1: [], 10**12: []}
+    rng = SystemRandomness()
+    times: dict[int, list[int]] = {1: [], 10**12: []}
     for _ in range(100 if quick else 1000):
         for scale, found in times.items():
             start = time.process_time_ns()

@@ -142,4 +142,6 @@ def test_the_custodians_door_prints_under_its_banner_and_writes_a_line(
     assert said.startswith(BANNER) and shown in said
     with Ledger.open(folder / "dalenius.sqlite") as ledger:
         (look,) = [e for e in ledger.entries() if e.kind == "note" and e.body["kind"] == "inspection"]
-        assert look.by == "carla" and ledger.account("staff").entries == 0
+        assert (look.by, look.population) == ("carla", "staff") and ledger.account("staff").entries == 0
+        assert [e.name for e in ledger.notes("staff", "inspection")] == [look.name]
+        assert "inspection" in [line.what for line in ledger.statement("staff").lines]

@@ -157,7 +157,8 @@ class Inspection:
     def _note(self, payload: Mapping[str, Any], by: str) -> None:
         """The line that says that somebody looks, written before the first row is read."""
         self.holding.registered_fingerprint()
-        self.holding.ledger.note("inspection", {"population": self._domain.population, **payload}, by=by)
+        population = self._domain.population
+        self.holding.ledger.note("inspection", {"population": population, **payload}, by, population)
 
 
 def dominated(source: Source, names: Sequence[str], statistic: Any) -> dict[str, object]:
