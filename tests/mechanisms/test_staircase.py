@@ -8,12 +8,17 @@ import pytest
 
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
-from dalenius.core.neighbours import Relation
+from dalenius.core.integer_law import tails_of
+from dalenius.core.law import Additive
+from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.definitions.pure import Pure
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.staircase import Staircase
+from dalenius.testing.asking import plan_of
+from dalenius.testing.attackers.exhaustive import tiny_domain
+from dalenius.testing.attackers.grammar import POLICY
 
 
 def test_width_one_is_the_discrete_laplace_law() -> None:
@@ -50,6 +55,24 @@ def test_probabilities_add_up_and_tails_are_enclosed() -> None:
     beyond = sum(2 * 3 * exp(-0.5 * k) for k in range(-table.first // 3 - 1, -table.first // 3 + 200)) / 2
     assert table.right >= beyond * 2**96 * 0.2
     assert Staircase(**law.parameters) == law
+
+
+@pytest.mark.parametrize(("epsilon", "width", "gap"), [("1/2", 1, 1), ("1", 5, 2), ("3/100", 7, 7)])
+def test_closed_tails_are_those_of_the_exact_weights(epsilon: str, width: int, gap: int) -> None:
+    law, k = Staircase(Fraction(epsilon), width, gap), np.arange(-60, 61)
+    listed = tails_of(law)
+    assert law.cdf(k) == pytest.approx(listed.cdf(k), rel=1e-12)
+    assert law.sf(k) == pytest.approx(listed.sf(k), rel=1e-12)
+
+
+def test_a_preview_lists_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Staircase, "weights", lambda law, bits: pytest.fail("a preview listed the law"))
+    request = {
+        "table": {"rows": ["g"]},
+        "privacy": {"definition": "pure", "epsilon": "1/1000", "mechanism": "staircase"},
+    }
+    plan = plan_of(tiny_domain(Neighbours()), request, POLICY)
+    assert plan.preview["half_width_95"] == Additive(DiscreteLaplace(Fraction(1, 1000))).half_width(0.95)
 
 
 def test_calibration_under_pure_beats_laplace_for_wide_moves() -> None:

@@ -17,7 +17,7 @@ References
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, log
+from math import ceil, exp, expm1, log
 from typing import ClassVar
 
 import numpy as np
@@ -113,10 +113,31 @@ class Staircase:
         """-epsilon * level - log of the total weight."""
         x = np.abs(np.asarray(k, dtype=np.int64))
         level = x // self.width + (x % self.width >= self.gap)
+        # Zero is counted once.
+        return -float(self.epsilon) * level.astype(np.float64) - log(2 * self._one_side - 1)
+
+    @property
+    def _one_side(self) -> float:
+        """The weight of zero and all above: (gap + (width - gap) b) / (1 - b) with b = exp(-epsilon)."""
         e = float(self.epsilon)
-        # One side weighs (gap + (width - gap) b) / (1 - b), and zero is counted once.
-        one = (self.gap + (self.width - self.gap) * exp(-e)) / -np.expm1(-e)
-        return -e * level.astype(np.float64) - log(2 * one - 1)
+        return (self.gap + (self.width - self.gap) * exp(-e)) / -expm1(-e)
+
+    def cdf(self, k: IntArray) -> FloatArray:
+        """P(noise <= k), in closed form: small budgets make laws that take seconds to list."""
+        k = np.asarray(k, dtype=np.int64)
+        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
+
+    def sf(self, k: IntArray) -> FloatArray:
+        """P(noise > k)."""
+        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
+
+    def _beyond(self, distance: IntArray) -> FloatArray:
+        """P(noise >= distance), distance >= 1: what is left of its step, and all later steps."""
+        e = float(self.epsilon)
+        step, place = np.divmod(np.maximum(distance, 1), self.width)
+        high, low = np.maximum(self.gap - place, 0), self.width - np.maximum(place, self.gap)
+        weight = high + exp(-e) * (low + self._one_side)
+        return np.asarray(np.exp(-e * step.astype(np.float64)) * weight / (2 * self._one_side - 1))
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
         """Losses are multiples of epsilon."""
