@@ -8,6 +8,7 @@ import pytest
 from dalenius.core.neighbours import Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
+from dalenius.mechanisms import max_entropy
 from dalenius.mechanisms.max_entropy import MaxEntropy
 
 ONE = Sensitivity.of_patterns(((1,),))
@@ -18,6 +19,17 @@ def test_cap_is_met_and_never_exceeded(cap: str, limit: int) -> None:
     law = MaxEntropy(Fraction(cap), limit)
     assert law.variance <= float(Fraction(cap)) + 1e-12
     assert law.variance == pytest.approx(float(Fraction(cap)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("cap", "limit"), [("2", 5), ("123.456", 80), ("7/100", 40)])
+def test_fast_and_enclosed_judgements_agree_on_every_side_of_the_cap(cap: str, limit: int) -> None:
+    exact, near = Fraction(cap), MaxEntropy(Fraction(cap), limit).multiplier
+    grid = Fraction(1, 1 << 40)
+    for steps in (-1000, -2, -1, 0, 1, 1000):
+        tried = max(near + steps * grid, Fraction(0))
+        judged = max_entropy._is_within(tried, exact, limit)
+        assert judged is max_entropy._is_within_enclosed(tried, exact, limit)
+        assert judged is (steps >= 0)
 
 
 def test_no_feasible_law_has_more_entropy() -> None:

@@ -52,14 +52,14 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
     if size > high - low:
         return Fraction(1)
     if isinstance(law, SquaredExponential):
-        table = _squared_weights(law.decay, law.limit, 256)
+        table = squared_weights(law.decay, law.limit, 256)
     else:
         table = law.weights(256)
     ends = max(sum(table.upper[:size]), sum(table.upper[-size:])) if size else 0
     return min(Fraction(1), round_up(Fraction(ends, sum(table.lower)), 10**40))
 
 
-def _squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
+def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
     """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential at a time."""
     work = bits + 64
     low = high = 1 << work

@@ -146,7 +146,27 @@ def _near(cap: float, limit: int) -> float:
 
 
 def _is_within(multiplier: Fraction, cap: Fraction, limit: int) -> bool:
-    """Whether sum (x^2 - cap) w(x) <= 0, judged on the safe side by enclosures."""
+    """Whether sum (x^2 - cap) w(x) <= 0, judged on the safe side by enclosures of _BITS bits.
+
+    Weights by two multiplications each decide wherever the sum is not within the rounding of those enclosures.
+    """
+    p, q = cap.as_integer_ratio()
+    weights = finite_noise.squared_weights(multiplier, limit, _BITS + 32)
+    least = most = rounding = 0
+    for x in range(limit + 1):
+        gap, times = q * x * x - p, 2 if x else 1
+        lower, upper = weights.lower[limit + x], weights.upper[limit + x]
+        least += times * gap * (lower if gap > 0 else upper)
+        most += times * gap * (upper if gap > 0 else lower)
+        rounding += times * abs(gap)
+    if least > 0:
+        return False
+    # An enclosure of _BITS bits is less than two units wide on each side.
+    return most + (rounding << 34) <= 0 or _is_within_enclosed(multiplier, cap, limit)
+
+
+def _is_within_enclosed(multiplier: Fraction, cap: Fraction, limit: int) -> bool:
+    """The same, one exponential at a time."""
     total = -cap * exp_enclosure(Fraction(0), _BITS)[0]
     for x in range(1, limit + 1):
         lower, upper = exp_enclosure(-multiplier * x * x, _BITS)
