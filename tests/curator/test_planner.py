@@ -10,6 +10,7 @@ from dalenius.curator.curator import Curator
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, NotAllowed, TooLarge, Unsupported
 from dalenius.spec.load import load_dataset, load_policy, load_request
+from dalenius.testing.asking import plan_of
 
 DATASET = {
     "dataset": {"name": "d", "population": "p", "public": True},
@@ -45,6 +46,22 @@ def release(
 PURE = {"definition": "pure", "epsilon": 1}
 APPROXIMATE = {"definition": "approximate", "epsilon": 1, "delta": "1e-6"}
 CONCENTRATED = {"definition": "zero_concentrated", "rho": "0.5"}
+
+
+def test_noise_that_nobody_could_draw_is_refused_with_what_helps() -> None:
+    document = {
+        "dataset": {"name": "hours", "population": "hours"},
+        "unit": {"id": "person", "max_rows": 4},
+        "variables": {"hours": {"bounds": [0, 80], "step": 1}},
+    }
+    request = {
+        "table": {"measure": "variance", "of": "hours"},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    domain = load_dataset(document).domain()
+    with pytest.raises(Unsupported, match="fewer rows to a unit"):
+        plan_of(domain, request)
+    assert plan_of(domain, {**request, "table": {**request["table"], "error": "noise"}}).error > 0
 
 
 def test_the_best_mechanism_is_chosen_from_the_request_alone() -> None:

@@ -279,7 +279,11 @@ class Planner:
             if candidate.variance < (best.variance if best is not None else inf):
                 best = candidate
         if best is None:
-            raise Unsupported(f"No mechanism satisfies {budget.definition!r} for this request.")
+            raise Unsupported(
+                f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by"
+                f" {float(sensitivity.l1):.3g} steps, which needs wider noise at this budget than is drawn. More budget, narrower"
+                ' bounds or fewer rows to a unit help, and for estimates error = "noise".'
+            )
         return best
 
     def _candidates(self, definition: Definition) -> tuple[str, ...]:
