@@ -42,6 +42,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
     "mechanism": {"mechanism": "staircase"},
     "strategy": {"strategy": "split"},
     "group": {"group": 2},
+    "waves": {"waves": 2},
     "noise": {
         "definition": "approximate",
         "epsilon": 3,

@@ -5,7 +5,7 @@ it, and refusing it, costs nothing and tells nothing.
 """
 
 from dataclasses import dataclass, replace
-from math import inf, prod
+from math import inf, prod, sqrt
 
 from dalenius.core import registry
 from dalenius.core.budget import Budget
@@ -140,7 +140,7 @@ class Planner:
         is_said = universe.unshown and request.table.universe is not None
         return replace(
             plan,
-            preview={**plan.preview, "universe": sentence},
+            preview={**plan.preview, **_series(plan, request.privacy.waves), "universe": sentence},
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )
 
@@ -350,6 +350,18 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,
             )
+
+
+def _series(plan: TablePlan, waves: int) -> dict[str, float]:
+    """What noise does to a level and to a change between two waves, where waves share the amounts.
+
+    The noises of two waves are independent, so that a change has the square root of two times the standard error of a level; its
+    margin of error is no wider than that of a level by the same factor, and narrower where noise has long tails.
+    """
+    if waves == 1:
+        return {}
+    level = plan.error
+    return {"waves": waves, "level_half_width_95": level, "change_half_width_95": sqrt(2) * level}
 
 
 def _check_scope(method: Method, question: Question) -> None:

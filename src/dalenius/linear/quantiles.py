@@ -3,6 +3,10 @@
 A selected rank is off by about a two-sided exponential number of records, whatever the data are; so the ends are asked for at ranks
 that noise and sampling together leave in between with the stated confidence. How many records lie between the ends says how dense
 the data are there, which turns errors of ranks into errors of values.
+
+Whoever reads a release computes again at which ranks was asked. That gives the same everywhere: ranks are made of rationals, of the
+four operations of floating-point numbers and of square roots, all of which IEEE 754 rounds alike on every machine, and of a constant;
+no power, logarithm or quantile function of a library takes part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +23,8 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import Block
 from dalenius.linear.ranks import Step, steps_of
 
-# The level at which the ends are asked for; other levels are scaled from it.
-CONFIDENCE = 0.95
+# The level at which the ends are asked for, with the quantile of the normal law for it; other levels are scaled from it.
+CONFIDENCE, NORMAL_QUANTILE = 0.95, 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,7 @@ def ranks_of(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: int) 
     for _ in range(3):
         # How far the ends are away depends on the noise of their ranks, and that on their order: a few rounds settle it.
         ends = [max(noise[3 * j], noise[3 * j + 2]) for j in range(len(qs))]
-        moves = [ceil(_reach(sampling[j] + ends[j], ends[j], CONFIDENCE)) for j in range(len(qs))]
+        moves = [ceil(_reach(sampling[j] + ends[j], ends[j], NORMAL_QUANTILE)) for j in range(len(qs))]
         ranks = [
             round(q * size) + sign * move for q, move in zip(qs, moves, strict=True) for sign in (-1, 0, 1)
         ]
@@ -68,17 +72,20 @@ def _variances(steps: tuple[Step, ...], epsilon: Fraction, rows: int) -> list[fl
     variances: dict[int, float] = {-1: 0.0, len(steps): 0.0}
     for step in steps:
         share = float(step.share)
-        own = 2 * (2 * max(share, 1 - share) * rows / float(epsilon)) ** 2
+        scale, rest = 2 * max(share, 1 - share) * rows / float(epsilon), 1 - share
         variances[step.target] = (
-            own + (1 - share) ** 2 * variances[step.left] + share**2 * variances[step.right]
+            2 * (scale * scale) + rest * rest * variances[step.left] + share * share * variances[step.right]
         )
     return [variances[i] for i in range(len(steps))]
 
 
-def _reach(total: float, noise: float, confidence: float) -> float:
-    """Quantile of a sum of sampling error and of noise of a two-sided exponential law, by the first Cornish-Fisher term."""
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    return z * sqrt(total) * (1 + 3 * (noise / max(total, 1e-9)) ** 2 * (z**2 - 3) / 24)
+def _reach(total: float, noise: float, z: float) -> float:
+    """Quantile of a sum of sampling error and of noise of a two-sided exponential law, by the first Cornish-Fisher term.
+
+    `z` is the quantile of the normal law for the same confidence.
+    """
+    part = noise / max(total, 1e-9)
+    return z * sqrt(total) * (1 + 3 * (part * part) * (z * z - 3) / 24)
 
 
 @lru_cache(maxsize=4096)
@@ -136,7 +143,8 @@ class Quantiles:
 
         degrees = 1 / (2 * self.doubt)
         student = stdtrit(np.maximum(degrees, 2.0), 0.5 + confidence / 2)
-        return np.asarray(_reach(1.0, 1.0, confidence) * student / NormalDist().inv_cdf(0.5 + confidence / 2))
+        z = NormalDist().inv_cdf(0.5 + confidence / 2)
+        return np.asarray(_reach(1.0, 1.0, z) * student / z)
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
         """Of every quantile, flat."""

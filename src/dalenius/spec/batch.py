@@ -46,6 +46,8 @@ class BatchDocument(Document):
             raise DocumentError("options of [privacy] belong to one table: write its keys in its [[table]].")
         if self.privacy.group > 1:
             raise Unsupported("A batch is priced for one unit; ask for tables for a group one by one.")
+        if self.privacy.waves > 1:
+            raise Unsupported("A batch is priced for one wave; write the amounts of one wave.")
         if any(share <= 0 for share in self._written_shares):
             raise DocumentError("share of a [[table]] must be positive.")
         _ = self.members

@@ -98,6 +98,12 @@ class PrivacyPart(Part):
         le=100,
         description="How many units together the promise is made for; the noise grows with it.",
     )
+    waves: Whole = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="How many waves of a series share the amounts: one release spends one part of so many.",
+    )
     noise: dict[Name, Stated] = Field(
         default_factory=dict, description="Parameters of the mechanism that is named; each states its own."
     )
@@ -108,7 +114,7 @@ class PrivacyPart(Part):
             raise ParameterError("[privacy] must say how much may be spent: epsilon (and delta), or rho.")
         Budget(definition=self.definition, epsilon=self.epsilon, delta=self.delta, rho=self.rho)
         for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
-            if amount is not None and amount < UNIT:
+            if amount is not None and amount / self.waves < UNIT:
                 raise ParameterError(
                     f"{name} must be at least {float(UNIT):g}, the smallest amount that a ledger books; received"
                     f" {float(amount):g}.",
@@ -242,9 +248,13 @@ class RequestDocument(Document):
         return tuple(name for _, name in chosen)
 
     def budget(self) -> Budget:
-        """What the request may spend."""
+        """What one release of the request may spend: all of it, or the part of one wave."""
         part = self.privacy
-        return Budget(definition=part.definition, epsilon=part.epsilon, delta=part.delta, rho=part.rho)
+        amounts = {"epsilon": part.epsilon, "delta": part.delta, "rho": part.rho}
+        return Budget(
+            definition=part.definition,
+            **{name: amount / part.waves for name, amount in amounts.items() if amount is not None},
+        )
 
     def layout(self, domain: Domain) -> dict[str, Any]:
         """Which axes stand where, for readers; not part of the canonical form."""

@@ -4,7 +4,7 @@ One piece of code for the terminal, pages, files and charts. A caption claims a 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from statistics import NormalDist
 from typing import Any
 
@@ -52,6 +52,12 @@ _EXPECTED_WITH_SAMPLING = {
     "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds.",
     "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte gleichmäßig über die"
     " Schranken verteilt sind.",
+}
+_OF_SERIES = {
+    "en": "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a change between two"
+    " waves by at most ± {change}.",
+    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens ± {level} ab (95 %),"
+    " und eine Veränderung zwischen zwei Wellen um höchstens ± {change}.",
 }
 _OF_MARGIN = {
     "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
@@ -228,7 +234,18 @@ def expectation(
     language: str = DEFAULT,
     label: Callable[[str], str] = str,
 ) -> list[str]:
-    """What error to expect, known before data are read: one sentence, or one for each margin of a list."""
+    """What error to expect, known before data are read: one sentence, or one for each margin of a list, and one for a series."""
+    sentences = _of_table(method, preview, show, language, label)
+    if isfinite(preview.get("change_half_width_95", inf)):
+        level, change = (show(preview[f"{name}_half_width_95"]) for name in ("level", "change"))
+        series = said(_OF_SERIES, language).format(waves=preview["waves"], level=level, change=change)
+        sentences.append(series)
+    return sentences
+
+
+def _of_table(
+    method: str, preview: Mapping[str, Any], show: Show, language: str, label: Callable[[str], str]
+) -> list[str]:
     if preview.get("tables"):
         return _of_batch(preview, show, language)
     if preview.get("margins"):
