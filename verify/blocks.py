@@ -151,14 +151,14 @@ def coverage(model: str, aggregate: str, budget: str, runs: int) -> dict[str, An
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Every setting."""
-    sizes = {1_000: 400, 10_000: 400, 100_000: 400, 1_000_000: 100}
+    sizes = {1_000: 400, 10_000: 400, 100_000: 100, 1_000_000: 20}
     if quick:
         sizes = {1_000: 100, 10_000: 50}
     errors = {
         f"{model}, n = {n:,}": efficiency(model, n, runs) for model in PROCESSES for n, runs in sizes.items()
     }
     covered = {
-        f"{model}, {aggregate}, {budget}": coverage(model, aggregate, budget, 100 if quick else 1000)
+        f"{model}, {aggregate}, {budget}": coverage(model, aggregate, budget, 100 if quick else 400)
         for model in PROCESSES
         for aggregate in ("mean", "median", "winsorised")
         for budget in COVERED
