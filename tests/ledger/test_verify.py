@@ -166,7 +166,13 @@ def rewrite(store: Intruder, lines: list[Entry]) -> None:
 
 def test_a_thousand_random_changes_are_detected(scene):
     ledger, intruder = scene
-    assert look(ledger, intruder).is_ok
+    # Who changes the store leaves the anchor as it is, so that its signatures are read once.
+    lines = ledger.books.anchor.lines(ledger.books.name)
+
+    def is_sound() -> bool:
+        return verify_store(intruder, lines, ledger.public_key).is_ok
+
+    assert is_sound()
     rng = random.Random(2024)
     kinds = [change_anything] * 7 + [remove_row, forge_line, swap_lines]
     tried = 0
@@ -177,9 +183,8 @@ def test_a_thousand_random_changes_are_detected(scene):
             if intruder.ask("SELECT total_changes()")[0][0] == before:
                 continue
             tried += 1
-            report = look(ledger, intruder)
-            assert not report.is_ok, what
-    assert look(ledger, intruder).is_ok
+            assert not is_sound(), what
+    assert is_sound() and look(ledger, intruder).is_ok
 
 
 def test_every_truncation_and_roll_back_is_detected_with_the_anchor(scene):
