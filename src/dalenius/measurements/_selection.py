@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import IntArray, Joint
+from dalenius.core.law import IntArray, Joint, Law
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.rationals import plain
@@ -73,6 +73,14 @@ def chosen(cell: int) -> Value:
     return Value(np.array([cell], dtype=np.int64))
 
 
+def selection_block(name: str, outcome: Outcome, law: Law) -> Block | None:
+    """The selected position, over a one-cell space."""
+    if isinstance(outcome, NoReply):
+        return None
+    space = CellSpace((Axis(variable=name, labels=("selected",)),))
+    return Block(name=name, space=space, values=outcome.values, law=law, role="selection")
+
+
 @dataclass(frozen=True)
 class CellSelection:
     """Label of (nearly) the best cell of a table: the fullest, or the one with the largest or smallest total."""
@@ -115,10 +123,7 @@ class CellSelection:
 
     def block(self, outcome: Outcome) -> Block | None:
         """The selected position, over a one-cell space."""
-        if isinstance(outcome, NoReply):
-            return None
-        space = CellSpace((Axis(variable=self.name, labels=("selected",)),))
-        return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="selection")
+        return selection_block(self.name, outcome, self.law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

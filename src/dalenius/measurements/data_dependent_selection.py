@@ -23,19 +23,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Aggregate, Query
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
+from dalenius.measurements._selection import selection_block
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]
@@ -104,10 +104,7 @@ class DataDependentSelection:
 
     def block(self, outcome: Outcome) -> Block | None:
         """The selected position, over a one-cell space."""
-        if isinstance(outcome, NoReply):
-            return None
-        space = CellSpace((Axis(variable=self.name, labels=("selected",)),))
-        return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="selection")
+        return selection_block(self.name, outcome, self.law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
