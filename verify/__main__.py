@@ -1,6 +1,6 @@
 """`make verify`: simulated levels, coverage and audits. Every module says whether its claim held; one failure fails the run.
 
-With --save each result is kept in `verify/results` with command, commit and date, and with --page the page of evidence is made
+With --save each result is kept in `verify/results` with command, source and date, and with --page the page of evidence is made
 from what is kept there.
 """
 

@@ -1,4 +1,8 @@
-"""The page of evidence, made from kept results: every figure with the command, the commit and the day of its run."""
+"""The page of evidence, made from kept results: every figure with the command, the source and the day of its run.
+
+The source is named by its tree (`git rev-parse HEAD:src`), not by a commit: the same source has the same tree whatever history
+it is given later, so that what the page names can be found in the history that a reader has.
+"""
 
 import ast
 import json
@@ -14,6 +18,8 @@ BEGINNING = """# Evidence
 
 This page is generated: `python -m verify NAME --save` runs a check and keeps its result, `python -m verify --page` writes what
 was kept. A check that does not hold is shown as such. What each check claims stands at the head of its module in `verify/`.
+The source of a run is named by its tree: `git log --format=%h | while read c; do echo $c $(git rev-parse $c:src); done` says which
+commits hold it.
 """
 PLAYED = """## The same noise on two neighbours
 
@@ -27,10 +33,8 @@ time, can differ. A server therefore answers on a tick.
 
 def origin() -> dict[str, Any]:
     """The code as it stands: to be asked before a check begins, because it may be another when the check ends."""
-    return {
-        "commit": _git("rev-parse", "--short=12", "HEAD"),
-        "has_uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
-    }
+    changes = _git("status", "--porcelain", "--", "src", "verify", ":!verify/results")
+    return {"source": _git("rev-parse", "--short=12", "HEAD:src"), "has_uncommitted_changes": bool(changes)}
 
 
 def keep(name: str, result: dict[str, Any], code: dict[str, Any], *, quick: bool, seconds: float) -> None:
@@ -65,7 +69,7 @@ def _section(document: dict[str, Any]) -> str:
     lines = [
         f"## {document['check'].replace('_', ' ').capitalize()}",
         "",
-        f"`{document['command']}` at commit `{document['commit']}`{state}, {document['date']}, {document['seconds']} s:"
+        f"`{document['command']}` on source `{document['source']}`{state}, {document['date']}, {document['seconds']} s:"
         f" {verdict}.",
         "",
     ]
@@ -79,11 +83,29 @@ def _listed(content: Any, depth: int) -> list[str]:
     items = content.items() if isinstance(content, dict) else enumerate(content, 1)
     for key, value in items:
         name = str(key).replace("_", " ")
-        if isinstance(value, dict | list) and value:
+        if _is_table(value):
+            lines += [f"{margin}- {name}:", "", *_tabled(value, margin + "  "), ""]
+        elif isinstance(value, dict | list) and value:
             lines += [f"{margin}- {name}:", *_listed(value, depth + 1)]
         else:
             lines.append(f"{margin}- {name}: {_plain(value)}")
     return lines
+
+
+def _is_table(value: Any) -> bool:
+    """Whether rows have the same columns, and nothing below them."""
+    return (
+        isinstance(value, list)
+        and len(value) > 1
+        and all(isinstance(row, dict) and row.keys() == value[0].keys() for row in value)
+        and not any(isinstance(entry, dict | list) for row in value for entry in row.values())
+    )
+
+
+def _tabled(rows: list[dict[str, Any]], margin: str) -> list[str]:
+    names = [str(name).replace("_", " ") for name in rows[0]]
+    lines = [names, ["---"] * len(names), *([_plain(entry) for entry in row.values()] for row in rows)]
+    return [f"{margin}| {' | '.join(line)} |" for line in lines]
 
 
 def _plain(value: Any) -> str:

@@ -29,11 +29,11 @@ def test_the_page_of_evidence_is_made_from_the_kept_results(evidence: ModuleType
     assert evidence.PAGE.read_text() == evidence.page()
 
 
-def test_every_kept_result_names_command_commit_and_date(evidence: ModuleType) -> None:
+def test_every_kept_result_names_command_source_and_date(evidence: ModuleType) -> None:
     for path in evidence.RESULTS.glob("*.json"):
         document = json.loads(path.read_text())
         assert document["command"].startswith("python -m verify ")
-        assert document["commit"] and document["date"]
+        assert document["source"] and not document["has_uncommitted_changes"] and document["date"]
 
 
 def test_every_mutant_changes_a_line_that_stands_in_the_code_once() -> None:
