@@ -37,15 +37,14 @@ def origin() -> dict[str, Any]:
     return {"source": _git("rev-parse", "--short=12", "HEAD:src"), "has_uncommitted_changes": bool(changes)}
 
 
-def keep(name: str, result: dict[str, Any], code: dict[str, Any], *, quick: bool, seconds: float) -> None:
-    """Write one result with where it comes from."""
+def keep(name: str, result: dict[str, Any], run: dict[str, Any], *, quick: bool) -> None:
+    """Write one result with where it comes from and what it took."""
     RESULTS.mkdir(exist_ok=True)
     document = {
         "check": name,
         "command": f"python -m verify {name}" + (" --quick" if quick else ""),
-        **code,
+        **run,
         "date": datetime.now(UTC).date().isoformat(),
-        "seconds": round(seconds, 1),
         "result": result,
     }
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, default=str) + "\n")
@@ -66,10 +65,11 @@ def write_page() -> None:
 def _section(document: dict[str, Any]) -> str:
     verdict = "held" if document["result"].get("ok") else "**did not hold**"
     state = ", with uncommitted changes" if document["has_uncommitted_changes"] else ""
+    took = f"{document['processor_seconds']:.0f} s of processor time"
     lines = [
         f"## {document['check'].replace('_', ' ').capitalize()}",
         "",
-        f"`{document['command']}` on source `{document['source']}`{state}, {document['date']}, {document['seconds']} s:"
+        f"`{document['command']}` on source `{document['source']}`{state}, {document['date']}, {took}:"
         f" {verdict}.",
         "",
     ]
