@@ -104,7 +104,10 @@ def test_plan_and_release_remember_the_policy_that_is_left_out(folder: Path) -> 
     for verb in ("plan", "release"):
         with pytest.raises(NotAllowed):
             run(verb, folder / "other.toml")
-    assert run("release", folder / "request.toml").exit_code == 0
+    assert "Charged: rho" in run("release", folder / "request.toml").stdout
+    again = run("release", folder / "request.toml").stdout
+    assert "nothing was charged" in again and "Charged" not in again
+    assert "protects one row" in run("ledger", "show", "--ledger", folder / "dalenius.sqlite").stdout
 
 
 def test_a_laxer_file_is_refused_until_it_is_adopted(folder: Path) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalenius.core.estimate import Interval, Kind, TestResult
+from dalenius.core.estimate import Estimate, Interval, Kind, TestResult
 
 
 def _result(p_value: float, simulated: int = 0) -> TestResult:
@@ -38,3 +38,11 @@ def test_a_simulated_p_value_at_its_limit_is_a_bound(
 def test_a_level_is_never_printed_as_certainty() -> None:
     shown = str(Interval(lower=1, upper=2, confidence=0.9999, kind=Kind.NOISE))
     assert "99.99%" in shown
+
+
+def test_an_interval_is_printed_with_digits_that_tell_its_ends_apart() -> None:
+    interval = Interval(lower=0.155648, upper=0.155673, confidence=0.95, kind=Kind.NOISE)
+    estimate = Estimate(name="a share", value=0.15566, std_error=6.2e-06, interval=interval)
+    assert "[0.155648, 0.155673]" in str(interval) and "0.15566 (standard error 6.2e-06)" in str(estimate)
+    point = Interval(lower=0.25, upper=0.25, confidence=0.95, kind=Kind.NOISE)
+    assert "[0.25, 0.25]" in str(point)

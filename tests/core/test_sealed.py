@@ -43,3 +43,13 @@ def test_a_confidential_result_is_revealed_or_printed_under_its_banner_only() ->
     shown = [repr(getattr(result, name)) for name in dir(result) if name not in ("__str__",)]
     assert str(SECRET) not in "".join(shown)
     assert "CONFIDENTIAL" in str(result) and result.reveal() == {"rows": SECRET}
+    nested = Confidential(
+        "Content", {"variables": {"sex": {"valid": 3, "missing": 0}}, "questions": ["Why?"], "scales": [1, 2]}
+    )
+    assert str(nested).splitlines()[2:] == [
+        "  variables:",
+        "    sex: valid 3, missing 0",
+        "  questions:",
+        "    1: Why?",
+        "  scales: [1, 2]",
+    ]

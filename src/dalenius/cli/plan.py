@@ -126,7 +126,7 @@ def plan(
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     out.print(f"Cost: {planned.cost}")
-    for warning in planned.warnings:
+    for warning in (w for w in planned.warnings if w != content["universe"]):
         out.print(styled(("Note:", "yellow"), f" {warning}"))
 
 

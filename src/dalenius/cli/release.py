@@ -74,8 +74,14 @@ def release(
     with interruptible():
         with (
             Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator,
-            stages(quiet=as_json) as stage,
+            stages(quiet=as_json) as show_stage,
         ):
+            passed: list[str] = []
+
+            def stage(name: str) -> None:
+                passed.append(name)
+                show_stage(name)
+
             tell(curator.notices + ((_TRUST.format(approved_by),) if approved_by else ()))
             try:
                 result = curator.release(
@@ -92,8 +98,19 @@ def release(
                 steps.attempt("printing", lambda: emit(to_document(result)))
                 return
             steps.attempt("printing", lambda: print_release(result))
+            steps.attempt("printing", lambda: _say_charge(result, is_new="storing" in passed))
             if is_written:
                 steps.attempt("printing", lambda: _say_where(result, Path(str(place))))
+
+
+def _say_charge(release: "Release", *, is_new: bool) -> None:
+    from dalenius.cli.output import console
+    from dalenius.core.budget import Cost
+
+    cost = Cost.from_dict(release.provenance.cost)
+    console().print(
+        f"Charged: {cost}." if is_new else "Answered from the ledger: asked before, so nothing was charged."
+    )
 
 
 def _say_where(release: "Release", place: Path) -> None:

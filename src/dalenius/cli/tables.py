@@ -37,7 +37,8 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
     if not release.members:
         _print_covered(release)
     out.print(styled((source.guarantee, "dim")))
-    for warning in source.warnings:
+    said = (subject.universe, source.guarantee)
+    for warning in (w for w in source.warnings if not any(w in text for text in said)):
         out.print(styled(("Note:", "yellow"), f" {warning}"))
     for part in release.parts:
         if release.members:

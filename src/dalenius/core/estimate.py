@@ -6,7 +6,7 @@ Each result prints itself for readers, gives itself as plain values with `to_dic
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from math import inf, isfinite
+from math import floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from dalenius.errors import MissingExtra
@@ -52,17 +52,23 @@ def finish(axes: Any, path: object = None) -> "Axes":
     return done
 
 
-def short(value: float) -> str:
-    """A number with four significant digits, whole numbers as they are.
+def short(value: float, width: float = inf) -> str:
+    """A number with four significant digits, or as many as show differences of `width`; whole numbers as they are.
 
-    >>> short(0.123456), short(12), short(float("inf")), short(123456.0)
-    ('0.1235', '12', '∞', '123456')
+    >>> short(0.123456), short(12), short(float("inf")), short(123456.0), short(0.123456, 2e-5)
+    ('0.1235', '12', '∞', '123456', '0.123456')
     """
     if not isfinite(value):
         return {inf: "∞", -inf: "-∞"}.get(value, "not available")
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
-    return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    digits = max(4, _place(value) - _place(width) + 2) if 0 < width < inf else 4
+    return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.{min(digits, 15)}g}"
+
+
+def _place(value: float) -> int:
+    """The power of ten of a number's first digit."""
+    return floor(log10(abs(value))) if value else 0
 
 
 def level(confidence: float) -> str:
@@ -119,7 +125,7 @@ class Interval:
         return inf if inf in (self.upper, -self.lower) else self.upper - self.lower
 
     def __str__(self) -> str:
-        return f"[{short(self.lower)}, {short(self.upper)}] at {level(self.confidence)}, {self.kind}"
+        return f"[{short(self.lower, self.width)}, {short(self.upper, self.width)}] at {level(self.confidence)}, {self.kind}"
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
@@ -138,7 +144,7 @@ class Estimate:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {short(self.value)} (standard error {short(self.std_error)})"]
+        lines = [f"{self.name}: {short(self.value, self.std_error)} (standard error {short(self.std_error)})"]
         if self.interval is not None:
             lines.append(f"  interval {self.interval}")
         return "\n".join(lines + [f"  {note}" for note in self.assumptions])

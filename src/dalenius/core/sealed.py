@@ -6,7 +6,7 @@ lists who calls it. What the custodian's own door shows travels as `Confidential
 refuses pickle, JSON and every release format.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, NoReturn, TypeVar
 
 from dalenius.errors import NotPublic
@@ -69,8 +69,7 @@ class Confidential:
         return f"Confidential({self.title!r})"
 
     def __str__(self) -> str:
-        lines = [BANNER, self.title, *(f"  {key}: {value}" for key, value in self._hold().items())]
-        return "\n".join(lines)
+        return "\n".join([BANNER, self.title, *_lines(self._hold(), "  ")])
 
     def _refuse(self, *_: object) -> NoReturn:
         raise NotPublic(
@@ -83,3 +82,20 @@ class Confidential:
     __copy__ = _refuse
     __deepcopy__ = _refuse
     __iter__ = _refuse
+
+
+def _lines(content: Mapping[Any, Any], margin: str) -> Iterator[str]:
+    """A line for each figure; what stands below a name is set in."""
+    for name, value in content.items():
+        listed = isinstance(value, list | tuple) and any(isinstance(part, str) for part in value)
+        below = dict(enumerate(value, start=1)) if listed else value
+        if isinstance(below, Mapping) and below:
+            figures = list(below.values())
+            is_flat = not any(isinstance(figure, Mapping | str) for figure in figures)
+            if is_flat:
+                yield f"{margin}{name}: {', '.join(f'{key} {figure}' for key, figure in below.items())}"
+            else:
+                yield f"{margin}{name}:"
+                yield from _lines(below, margin + "  ")
+        else:
+            yield f"{margin}{name}: {value}"

@@ -224,6 +224,8 @@ def _declaration(entry: Entry) -> str:
         case "note" if body["kind"] == "policy":
             policy = body["payload"]
             return f"policy {str(policy['digest'])[:12]} of {policy['dataset']}, {policy['how']}"
+        case "note" if body["kind"] == "unit":
+            return f"protects one {body['payload']['unit']}"
         case _:
             return str(body["kind"])
 
