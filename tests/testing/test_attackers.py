@@ -2,6 +2,7 @@
 
 import random
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,6 +12,7 @@ from dalenius.engines import _relation
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.mean import Mean
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers import at_the_data, grammar, hostile_lines, neighbour_fuzzer
 from dalenius.testing.attackers.planted import FAULTS, Fault
@@ -67,6 +69,8 @@ def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:
     assert found.pairs > 500
     assert not found.broken, found.broken[0]
     assert max(found.worst.values()) == pytest.approx(1)
+    mean = at_the_data.fuzz(3, 30, definition="individual", method="mean")
+    assert mean.requests and not mean.broken and max(mean.worst.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +78,9 @@ def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:
     [
         (LocalLaplace, "sensitivity", lambda self, values: 1, "individual", "maximum"),
         (MagnitudeTable, "fallen", property(lambda self: ()), "bootstrap", "total"),
+        (Mean, "local", lambda self, x, near: Fraction(int(max(x) - min(x)), len(x)), "individual", "mean"),
     ],
-    ids=["the floor for the sensitivity", "rows that drop out are forgotten"],
+    ids=["the floor for the sensitivity", "rows that drop out are forgotten", "a mean by the values at hand"],
 )
 def test_a_planted_fault_at_the_data_is_found(
     where: type, attribute: str, wrong: object, definition: str, method: str

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FORMAT = "dalenius-release/1"
 # The law of a batch as a whole.
 BATCH = Withheld("each table of a batch has a law of its own; take one of its members")
+# Parts of a subject that documents from before them do not have: left out where empty, so that those keep their bytes.
+_LEFT_OUT = ("q", "candidates", "other", "within", "per", "which")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,8 @@ class Subject:
     `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level of a
     quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out where nothing
     was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
-    variable of a ratio, covariance or correlation, left out in the same way.
+    variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property that
+    a range count or a proportion is about, `per`, of how many units a rate is, and `which` end was looked for.
     """
 
     title: str = ""
@@ -73,6 +76,9 @@ class Subject:
     q: str = ""
     candidates: tuple[Axis, ...] = ()
     other: str = ""
+    within: tuple[Condition, ...] = ()
+    per: str = ""
+    which: str = ""
 
     def label(self, variable: str) -> str:
         """What a variable is called; its name where no label is known."""
@@ -88,15 +94,14 @@ class Subject:
         content = asdict(self)
         content["labels"] = dict(self.labels)
         content["candidates"] = labels_of(CellSpace(self.candidates))
-        return {
-            name: part for name, part in content.items() if part or name not in ("q", "candidates", "other")
-        }
+        return {name: part for name, part in content.items() if part or name not in _LEFT_OUT}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Subject":
         """The inverse of `to_dict`."""
         content = dict(document)
-        content["where"] = tuple(_condition(c) for c in content.get("where", ()))
+        for name in ("where", "within"):
+            content[name] = tuple(_condition(c) for c in content.get(name, ()))
         for name in ("rows", "columns", "wafers"):
             content[name] = tuple(content.get(name, ()))
         content["candidates"] = tuple(
@@ -108,17 +113,28 @@ class Subject:
     @classmethod
     def derived(cls, request: Mapping[str, Any], dataset: str = "") -> "Subject":
         """What a canonical request says by itself: names for labels, and ends of ranges counted in declared steps."""
-        measure, q = measure_of(str(request.get("measure") or "count"), request.get("options") or {})
+        options = request.get("options") or {}
+        measure, q = measure_of(str(request.get("measure") or "count"), options)
         return cls(
             dataset=dataset,
             measure=measure,
             q=q,
             candidates=tuple(_candidate(axis) for axis in request.get("axes") or ()),
             of=str(request.get("of") or ""),
-            other=str((request.get("options") or {}).get("other") or ""),
+            other=str(options.get("other") or ""),
+            within=_property(str(request.get("of") or ""), options),
+            per=str(options.get("per") or ""),
+            which=str(options.get("which") or ""),
             weight=str(request.get("weight") or ""),
             where=tuple(_derived(c) for c in request.get("where") or ()),
         )
+
+
+def _property(of: str, options: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """The range or the categories that a method's own keys name, as they were written."""
+    kept = tuple(map(str, options.get("among") or ()))
+    low, high = (str(options.get(end) or "") for end in ("at_least", "at_most"))
+    return (Condition(variable=of, kept=kept, low=low, high=high),) if kept or low or high else ()
 
 
 def measure_of(measure: str, options: Mapping[str, Any]) -> tuple[str, str]:

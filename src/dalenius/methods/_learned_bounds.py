@@ -26,7 +26,7 @@ DEFAULT_SHARE = Fraction(15, 100)
 QUANTILE = Fraction(95, 100)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class LearnedBoundsPlan(TablePlan):
     """First the bounds, then the totals clipped to them."""
 

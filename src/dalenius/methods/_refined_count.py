@@ -25,7 +25,7 @@ from dalenius.statistics.count import Count
 DEFAULT_SHARE = Fraction(1, 4)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RefinedCountPlan(TablePlan):
     """The coarse table, then the fine one inside the groups whose released count is large."""
 

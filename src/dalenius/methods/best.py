@@ -8,7 +8,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.errors import UnknownName
 from dalenius.methods._choice import ChoiceParameters, plan_choice
 from dalenius.spec.document import Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -33,19 +33,20 @@ class BestMethod:
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
+    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = BestParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
-            title="Category with the best total of {of}",
+            title="Category with the {which} total of {of}",
             preview="With 95 % probability the total of the category that is named falls short of the best one by at most {error}.",
-            caption="1 marks the category that was chosen; another one with a total nearby may be the best.",
+            caption="One category was chosen; another one with a total nearby may be the best.",
         ),
         "de": Words(
-            title="Kategorie mit der besten Summe von {of}",
+            title="Kategorie mit der {which} Summe von {of}",
             preview="Mit 95 % Wahrscheinlichkeit bleibt die Summe der genannten Kategorie um höchstens {error} hinter der besten zurück.",
-            caption="1 steht bei der gewählten Kategorie; eine andere mit naher Summe kann die beste sein.",
+            caption="Eine Kategorie wurde gewählt; eine andere mit naher Summe kann die beste sein.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

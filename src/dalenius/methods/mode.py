@@ -29,12 +29,12 @@ class ModeMethod:
         "en": Words(
             title="Most frequent combination",
             preview="With 95 % probability the combination that is named has at most {error} records less than the most frequent one.",
-            caption="1 marks the combination that was chosen; another one of nearly as many records may be the most frequent.",
+            caption="One combination was chosen; another one of nearly as many records may be the most frequent.",
         ),
         "de": Words(
             title="Häufigste Kombination",
             preview="Mit 95 % Wahrscheinlichkeit hat die genannte Kombination höchstens {error} Datensätze weniger als die häufigste.",
-            caption="1 steht bei der gewählten Kombination; eine andere mit fast so vielen Datensätzen kann die häufigste sein.",
+            caption="Eine Kombination wurde gewählt; eine andere mit fast so vielen Datensätzen kann die häufigste sein.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

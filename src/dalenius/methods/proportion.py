@@ -54,14 +54,14 @@ class ProportionMethod:
     Parameters: ClassVar[type[Part]] = ProportionParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
-            title="Proportion by {of}",
+            title="Proportion with {of} {within} {per}",
             preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) through privacy"
             " noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the released count is"
             " below one.",
         ),
         "de": Words(
-            title="Anteil nach {of}",
+            title="Anteil mit {of} {within} {per}",
             preview="In einer Zelle mit {records} Datensätzen weicht der Anteil durch das Schutzrauschen voraussichtlich um"
             " höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
             caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Anteil fehlt, wo die veröffentlichte Anzahl"

@@ -111,7 +111,7 @@ class QuantilesMethod:
         return "quantiles", {**parameters, "q": [plain(rational(share, "q")) for share in listed]}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class QuantilesPlan(TablePlan):
     """First the counts, if they are measured, then quantiles at ranks that the released counts say."""
 

@@ -47,12 +47,12 @@ class RangeCountMethod:
     Parameters: ClassVar[type[Part]] = RangeCountParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
-            title="Number of records with {of} in the range",
+            title="Number of records with {of} {within}",
             preview="Expect the number to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
         ),
         "de": Words(
-            title="Anzahl der Datensätze mit {of} im Bereich",
+            title="Anzahl der Datensätze mit {of} {within}",
             preview="Die Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
             caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Anzahl ist auf das Mögliche begrenzt.",
         ),

@@ -56,14 +56,14 @@ class RatioMethod:
     Parameters: ClassVar[type[Part]] = RatioParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
-            title="Ratio of {of} to {other}",
+            title="Ratio of {of} to {other} {per}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at most ± {error}"
             " (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released total below the"
             " line is too small.",
         ),
         "de": Words(
-            title="Verhältnis von {of} zu {other}",
+            title="Verhältnis von {of} zu {other} {per}",
             preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das Verhältnis durch"
             " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
             caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die veröffentlichte Summe"

@@ -129,7 +129,12 @@ def preview(
         already=already,
         from_list=from_list,
         refusal=None if already is not None or from_list else refusal,
-        details={k: v for k, v in details.items() if k not in ("std_error", "half_width_95")},
+        # How far a chosen cell may fall short is no margin of error of a number: it stays in the sentence that says so.
+        details={
+            k: v
+            for k, v in details.items()
+            if k != "std_error" and (k != "half_width_95" or "std_error" not in details)
+        },
     )
 
 

@@ -117,6 +117,11 @@ class SubjectEntry(_Entry):
         description="axes whose cells an answer was selected from, the last running fastest; left out elsewhere",
     )
     other: str = Field(default="", description="the second variable of a ratio, covariance or correlation")
+    within: tuple[ConditionEntry, ...] = Field(
+        default=(), description="the range or the property that a range count or a proportion is about"
+    )
+    per: str = Field(default="", description="of how many units a rate is; left out elsewhere")
+    which: str = Field(default="", description="which end was looked for; left out elsewhere")
 
 
 class ReleaseDocument(_Entry):

@@ -86,6 +86,12 @@ _BATCH_EPSILON = {
     "en": "With the same noise, released one by one, they would state epsilon {epsilon} together.",
     "de": "Mit demselben Rauschen einzeln veröffentlicht, ergäben sie zusammen Epsilon {epsilon}.",
 }
+_PER = {"en": "(per {n})", "de": "(je {n})"}
+_WHICH = {
+    "largest": {"en": "largest", "de": "größten"},
+    "smallest": {"en": "smallest", "de": "kleinsten"},
+}
+_OPEN = Subject()
 Show = Callable[[float], str]
 
 
@@ -107,23 +113,42 @@ def method_of(release: Release, table: Table) -> str:
     return table.measure if is_other and release.tables and table is not release.tables[0] else asked
 
 
-def title_of(method: str, language: str = DEFAULT, *, of: str = "", other: str = "", q: str = "") -> str:
-    """A method's title with the names of its variables and the level of a quantile, which may all be left open.
+def title_of(
+    method: str,
+    language: str = DEFAULT,
+    *,
+    of: str = "",
+    other: str = "",
+    within: str = "",
+    subject: Subject = _OPEN,
+) -> str:
+    """A method's title with the names of its variables and the words of a property; the rest as its subject says.
 
-    >>> title_of("quantile", of="income", q="0.25"), title_of("quantile", "de", of="Einkommen")
+    >>> title_of("quantile", of="income", subject=Subject(q="0.25")), title_of("quantile", "de", of="Einkommen")
     ('Quantile 0.25 of income', 'Quantil von Einkommen')
     """
-    level_text = q.replace(".", ",") if language == "de" else q
-    return " ".join(
-        words_of(method, language).title.replace("{q}", level_text).format(of=of, other=other).split()
-    )
+    names = {
+        "of": of,
+        "other": other,
+        "within": within,
+        "q": subject.q.replace(".", ",") if language == "de" else subject.q,
+        "per": said(_PER, language).format(n=subject.per) if subject.per not in ("", "1") else "",
+        "which": said(_WHICH[subject.which or "largest"], language),
+    }
+    return " ".join(words_of(method, language).title.format(**names).split())
 
 
 def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str:
     """What a cell shows: "Mean of Income"."""
     method = method or subject.measure
-    names = {"of": subject.label(subject.of), "other": subject.label(subject.other)}
-    text = title_of(method, language, q=subject.q, **names)
+    text = title_of(
+        method,
+        language,
+        of=subject.label(subject.of),
+        other=subject.label(subject.other),
+        within="; ".join(condition.text for condition in subject.within),
+        subject=subject,
+    )
     if not subject.weight:
         return text
     return said(_WEIGHTED, language).format(measure=text, weight=subject.label(subject.weight))

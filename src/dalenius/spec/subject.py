@@ -3,8 +3,10 @@
 from dalenius.core import registry
 from dalenius.core.domain import Domain
 from dalenius.core.query import Filter
-from dalenius.core.rationals import plain
+from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Condition, Subject, measure_of, public_axis
+from dalenius.errors import RequestError
+from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.canonical import canonical
 from dalenius.spec.method import AnswerKind, answer_of
 from dalenius.spec.request import RequestDocument
@@ -36,8 +38,27 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         wafers=tuple(layout["wafers"]),
         universe=universe_of(request, domain).sentence(labels),
         q=q,
+        within=_property(request, domain),
+        per=str(request.privacy.options.get("per") or ""),
+        which=str(request.privacy.options.get("which") or ""),
         candidates=tuple(map(public_axis, canonical(request, domain).space.axes)) if is_selected else (),
     )
+
+
+def _property(request: RequestDocument, domain: Domain) -> tuple[Condition, ...]:
+    """The range or the categories that the method's own keys name; none where they name nothing that is declared."""
+    options, of = request.privacy.options, request.table.of
+    among = options.get("among")
+    ends = {name: options[name] for name in ("at_least", "at_most") if options.get(name) is not None}
+    if of is None or not (among or ends):
+        return ()
+    labels = tuple(among) if isinstance(among, list | tuple) else (str(among),)
+    try:
+        exact = ConditionPart(**{name: rational(end, name) for name, end in ends.items()})
+        return (_condition(condition_filter(of, exact if ends else labels, domain), domain),)
+    except RequestError:
+        # What is wrong with it is said where it is planned.
+        return ()
 
 
 def _condition(condition: Filter, domain: Domain) -> Condition:

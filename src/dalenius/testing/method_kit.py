@@ -26,7 +26,11 @@ from dalenius.spec.method import LANGUAGES, Method
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 
-PLACEHOLDERS = {"title": {"of", "other", "q"}, "preview": {"error", "records"}, "caption": {"level"}}
+PLACEHOLDERS = {
+    "title": {"of", "other", "q", "within", "per", "which"},
+    "preview": {"error", "records"},
+    "caption": {"level"},
+}
 
 
 def check(method: Method, folder: Path, pages: Path) -> int:
@@ -96,6 +100,7 @@ def released(example: Mapping[str, Any], ledger: Path) -> Release:
         rng=RecordedRandomness("the noise of the kit"),
     ) as curator:
         curator.register(by="custodian")
+        assert repr(curator.plan(example)).count("\n") == 1, "a plan shows itself in two lines"
         return curator.release(example)
 
 

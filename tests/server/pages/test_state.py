@@ -60,6 +60,9 @@ def test_what_is_unknown_is_left_out_and_named() -> None:
     state = read_pairs([("rows", "sex"), ("rows", "salary"), ("columns", "sex"), ("where.sex", "male")], DATA)
     assert [c.variable for c in state.rows] == ["sex"]
     assert (state.columns, state.problems, state.where) == ((), ("salary",), {})
+    for measure in ("median:salary", "fashion:"):
+        state = read_pairs([("rows", "sex"), ("measure", measure)], DATA)
+        assert (state.measure, state.problems) == ("count", (measure,))
 
 
 def test_buttons_move_variables() -> None:

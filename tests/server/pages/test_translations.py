@@ -11,6 +11,7 @@ from dalenius.demo import survey
 from dalenius.server.accounts import Role, User
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
+from dalenius.spec.speech import heading
 
 CONFIG = """
 policy = "policy.toml"
@@ -72,3 +73,43 @@ def test_a_released_table_is_shown_in_the_readers_language_and_downloaded_in_its
     assert "Managers" in english and "Führungskräfte" not in english
     download = TestClient(app).get(f"/api/v1/releases/{entry}", headers={"Accept": "text/csv"}).text
     assert "Führungskräfte" not in download
+
+
+def test_a_title_says_which_property_which_range_which_end_and_which_other_variable(app: Any) -> None:
+    curator = app.state.services.desk.find("survey-2023").curator
+    tables = (
+        (
+            {"rows": ["sex"], "measure": "proportion", "of": "status", "among": ["unemployed"], "per": 100},
+            "Proportion with Labour status unemployed (per 100) by Sex",
+            "Anteil mit Erwerbsstatus arbeitslos (je 100) nach Geschlecht",
+        ),
+        (
+            {"measure": "range_count", "of": "age", "at_least": 18, "at_most": 64},
+            "Number of records with Age 18 – 64",
+            "Anzahl der Datensätze mit Alter 18 – 64",
+        ),
+        (
+            {"rows": ["sex"], "measure": "best", "of": "hours", "which": "smallest"},
+            "Category with the smallest total of Usual hours a week by Sex",
+            "Kategorie mit der kleinsten Summe von Übliche Wochenstunden nach Geschlecht",
+        ),
+        (
+            {"measure": "ratio", "of": "hours", "other": "age", "error": "noise"},
+            "Ratio of Usual hours a week to Age",
+            "Verhältnis von Übliche Wochenstunden zu Alter",
+        ),
+    )
+    for table, own, said in tables:
+        made = curator.release({"table": table, "privacy": {"definition": "pure", "epsilon": "0.01"}})
+        assert heading(made, made.table) == own
+        english, german = pages(app, f"/r/{made.provenance.ledger_entry}")
+        assert own.replace(",", " ×") in english and said in german
+        assert own.partition(" by ")[0] in TestClient(app).get("/tables").text
+        if table["measure"] == "best":
+            # A chosen category is no number: nothing is drawn of it.
+            assert 'class="drawing"' not in english and "One category was chosen" in english
+
+
+def test_the_preview_of_a_choice_says_how_far_it_may_fall_short(app: Any) -> None:
+    text = pages(app, "/d/survey-2023/table?rows=education&measure=mode:")[0]
+    assert "falls short" in text and "depends on the data and is withheld" not in text

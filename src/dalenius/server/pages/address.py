@@ -182,8 +182,11 @@ class _AddressReader:
     def measure(self) -> tuple[str, str]:
         """What is shown in a cell."""
         measure, _, of = self.one("measure").partition(":")
-        if measure not in self._dataset.measures:
-            return DEFAULT_MEASURE, ""
-        if not registry.get("methods", measure).takes_of:
-            return measure, ""
-        return (measure, of) if self._dataset.variable(of) is not None else (DEFAULT_MEASURE, "")
+        if measure in self._dataset.measures:
+            if not registry.get("methods", measure).takes_of:
+                return measure, ""
+            if self._dataset.variable(of) is not None:
+                return measure, of
+        if measure not in ("", DEFAULT_MEASURE):
+            self.problems.append(f"{measure}:{of}"[:80])
+        return DEFAULT_MEASURE, ""

@@ -70,7 +70,7 @@ class Shown:
         return labelled(
             release,
             lambda table: wording.measure(
-                dataset, speech.method_of(release, table), subject.of or None, subject.q
+                dataset, speech.method_of(release, table), subject.of or None, subject
             ),
         )
 
@@ -100,14 +100,14 @@ class Shown:
         if self.release.tables:
             shown = {axis.name for axis in speech.classified(self.release, self.release.table)}
         variables = [axis.variable for axis in self._in_order() if axis.name in shown]
-        return self.wording.title(self.dataset, subject.measure, subject.of or None, variables, subject.q)
+        return self.wording.title(self.dataset, subject.measure, subject.of or None, variables, subject)
 
     def table_heading(self, table: Table) -> str:
         """A further table of the release in a few words."""
         method, of = speech.method_of(self.release, table), self.release.about.of
         axes = speech.in_order(self.release.about, speech.classified(self.release, table))
         variables = [axis.variable for axis in axes]
-        return self.wording.title(self.dataset, method, of or None, variables, self.release.about.q)
+        return self.wording.title(self.dataset, method, of or None, variables, self.release.about)
 
     @property
     def conditions(self) -> list[str]:

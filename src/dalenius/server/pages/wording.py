@@ -1,13 +1,14 @@
 """Sentences and names for readers: titles of tables, amounts, methods, promises."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.rationals import plain
-from dalenius.core.release import Provenance, Subject, measure_of
+from dalenius.core.release import Condition, Provenance, Subject
 from dalenius.errors import DaleniusError
 from dalenius.server import messages
 from dalenius.server.pages import numbers
@@ -15,10 +16,10 @@ from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.spec import speech
-from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.remarks import in_language
 
 _CROSS = " × "
+_OPEN = Subject()
 
 
 class Wording:
@@ -130,13 +131,21 @@ class Wording:
         return dataset.level_name(self.language, level) if dataset else level
 
     def measure(
-        self, dataset: DatasetView | None, measure: str, of: str | None, q: str = "", other: str = ""
+        self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN
     ) -> str:
-        """What a cell shows; `q` is the level of a quantile, `other` a second variable."""
-        names = {
-            key: self.label(dataset, name) if name else "" for key, name in (("of", of), ("other", other))
-        }
-        return speech.title_of(measure, self.language, q=q, **names)
+        """What a cell shows; the subject says what a measure asks for beside its variable."""
+        return speech.title_of(
+            measure,
+            self.language,
+            of=self.label(dataset, of) if of else "",
+            other=self.label(dataset, subject.other) if subject.other else "",
+            within="; ".join(self._kept(dataset, condition) for condition in subject.within),
+            subject=subject,
+        )
+
+    def _kept(self, dataset: DatasetView | None, condition: Condition) -> str:
+        labels = tuple(self.said(dataset, condition.variable, label) for label in condition.kept)
+        return replace(condition, kept=labels).text
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
         """What error to expect, in the words of the method."""
@@ -156,11 +165,10 @@ class Wording:
         measure: str,
         of: str | None,
         variables: list[str],
-        q: str = "",
-        other: str = "",
+        subject: Subject = _OPEN,
     ) -> str:
         """A table in a few words."""
-        what = self.measure(dataset, measure, of, q, other)
+        what = self.measure(dataset, measure, of, subject)
         names = _CROSS.join(self.label(dataset, name) for name in variables)
         return self.t("builder.by", measure=what, names=names) if names else what
 
@@ -170,7 +178,7 @@ class Wording:
             return self.t("release.batch", n=len(view.request["tables"]))
         subject = Subject.derived(view.request)
         dataset = self._dataset(view.dataset)
-        named = (subject.measure, subject.of or None, list(view.variables), subject.q, subject.other)
+        named = (subject.measure, subject.of or None, list(view.variables), subject)
         title = self.title(dataset, *named)
         conditions = self.conditions(dataset, view.request)
         return f"{title} ({'; '.join(conditions)})" if conditions else title
@@ -199,9 +207,12 @@ class Wording:
         table = request.get("table", {})
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
-        options = {"q": table["q"]} if "q" in table else request.get("privacy", {}).get("options") or {}
-        measure, q = measure_of(str(table.get("measure", DEFAULT_MEASURE)), options)
-        return self.title(self._dataset(dataset), measure, table.get("of"), names, q)
+        # Keys of a method stand in [table]; older documents keep them among the options.
+        options = {**(request.get("privacy", {}).get("options") or {}), **table}
+        subject = Subject.derived(
+            {"measure": table.get("measure"), "of": table.get("of"), "options": options}
+        )
+        return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
         """The title of a table being built."""

@@ -7,7 +7,7 @@ membership a replaced row stays in its cell.
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -55,6 +55,11 @@ def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") ->
         domain = grammar.domain_of(chance, is_plain=True)
         request = grammar.request_of(chance, scope, method_name=method, definition=name)
         policy = chance.choice((grammar.POLICY, grammar.PER_CELL)) if name == "bootstrap" else grammar.POLICY
+        data: Data = ()
+        if request["table"]["measure"] == "mean":
+            # A mean is of a declared number of rows, and of all of them.
+            data, request["table"] = _data(domain, chance), {"measure": "mean", "of": "pay"}
+            domain = replace(domain, public_size=len(data))
         try:
             plan = Planner(domain=domain, policy=policy).plan(RequestDocument.model_validate(request))
         except (DaleniusError, ValueError):
@@ -62,7 +67,7 @@ def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") ->
             continue
         found.requests += 1
         (step,) = plan.measurements
-        data = _data(domain, chance)
+        data = data or _data(domain, chance)
         loss = _Loss(domain, step, data)
         kind = f"{request['table']['measure']} / {name} / {type(step).__name__}"
         for left, right in _sampled(pairs(domain, request, step, data, scope), chance):

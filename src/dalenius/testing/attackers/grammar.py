@@ -44,6 +44,17 @@ RAW: dict[str, tuple[object, ...]] = {
 }
 
 
+ESTIMATES = (
+    "quantiles",
+    "ratio",
+    "covariance",
+    "correlation",
+    "proportion",
+    "variance",
+    "standard_deviation",
+)
+
+
 @dataclass(frozen=True)
 class World:
     """A declared domain and units of raw rows in it; the unit that changes comes last."""
@@ -200,7 +211,7 @@ def _axes(table: Document, method: str, chance: random.Random) -> None:
         "quantile",
         "mode",
         "best",
-    ):
+    ) or (method in ESTIMATES and chance.random() < 0.5):
         axes: list[Any] = ["sex", "region", "two", {"variable": "region", "level": "half"}]
         axes.append({"variable": "age", "cuts": [0, 1, 4]})
         named = chance.sample(axes, chance.choice((0, 1, 1, 2, 3)))
@@ -228,6 +239,16 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
         table["membership"] = chance.choice(("private", "public"))
     if method == "range_count":
         table["at_least"] = 1
+    if method == "quantiles":
+        # Few answers, so that every list of them can be gone through.
+        keys: tuple[Document, ...] = ({"q": ["1/2"]}, {"q": ["1/4", "3/4"]}, {"parts": 3, "error": "noise"})
+        table |= chance.choice(keys)
+    if method in ("ratio", "covariance", "correlation"):
+        table |= {"of": "pay", "other": "age"}
+    if method == "proportion":
+        table |= chance.choice(({"of": "sex", "among": ["f"]}, {"of": "age", "at_least": 2}))
+    if method in ("mean", "ratio") and everywhere and chance.random() < 0.5:
+        table["error"] = chance.choice(("noise", "sampling"))
     if method in ("mode", "best"):
         table["method"] = chance.choice(("exponential", "permute_and_flip"))
     if method == "best":

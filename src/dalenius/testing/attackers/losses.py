@@ -13,11 +13,13 @@ from typing import Protocol, cast
 import numpy as np
 
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw
+from dalenius.errors import TooLarge
 
 _UNIT = 1e-3
 _LARGEST = 60.0
 _FAINTEST = -650.0
 _MOST_POINTS = 400_000
+_MOST_LISTED = 2_000_000
 
 
 class Divergence(Protocol):
@@ -194,6 +196,8 @@ def shifted(law: IntegerLaw, shift: int) -> AnswerPart:
 def _shifted(held: Hashable, shift: int) -> AnswerPart:
     law = cast(IntegerLaw, held)
     reach = _reach(law, shift)
+    if reach > _MOST_LISTED:
+        raise TooLarge("Too many answers to be listed.", received=reach, limit=_MOST_LISTED)
     points = np.arange(-reach, reach + 1, dtype=np.int64)
     return AnswerPart(_log_pmf(law, points), _log_pmf(law, points - shift))
 

@@ -17,6 +17,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
 from dalenius.measurements import exponential_quantile, fourier
+from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.quantile_table import QuantileTable
@@ -93,6 +94,10 @@ def _without_zeros(right: Wrong) -> Wrong:
         return right(self, replace(query, space=CellSpace(query.space.axes)))
 
     return wrong
+
+
+def _one_less(right: Any) -> property:
+    return property(lambda self: max(right.fget(self) - 1, 1))
 
 
 # The planner's own noise: some of what may be named takes long to plan, and the fault is elsewhere.
@@ -226,5 +231,13 @@ FAULTS: tuple[Fault, ...] = (
         _as_added,
         "total",
         keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}},
+    ),
+    Fault(
+        "a level of several quantiles is not paid for",
+        ApproximateQuantiles,
+        "levels",
+        _one_less,
+        "quantiles",
+        keys={"table": {"rows": None, "where": None, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}},
     ),
 )

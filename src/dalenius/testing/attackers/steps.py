@@ -21,7 +21,9 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import InternalError
 from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.several_quantiles import chances
 from dalenius.exact.smooth_noise import Cauchy
+from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection
@@ -38,6 +40,7 @@ from dalenius.measurements.smooth import Smooth
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._refined_count import RefinedCountPlan
+from dalenius.methods.quantiles import QuantilesPlan
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
@@ -61,9 +64,14 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     channels: list[AnswerPart] = []
     step: Measurement | None = first
     while step is not None:
-        channels += channels_of(step, fetched(step, here), fetched(step, there))
+        exact = fetched(step, here)
+        channels += channels_of(step, exact, fetched(step, there))
+        # Ranks follow released counts and cost the same whatever they are: here they are those of one data set.
+        answer = (
+            exact[0].open_below_the_gate() if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
+        )
         try:
-            step = steps.send(Value(np.zeros(1, dtype=np.int64)))
+            step = steps.send(Value(answer))
         except StopIteration:
             step = None
     return Together(tuple(channels))
@@ -216,6 +224,30 @@ def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[AnswerPar
     return channels
 
 
+def _several_quantiles(step: ApproximateQuantiles, here: Exact, there: Exact) -> list[AnswerPart]:
+    """Every list of answers of a cell, on the grid of whole steps."""
+    channels = []
+    for cell, both in enumerate(zip(here, there, strict=True)):
+        if cell in step.space.structural_indices:
+            continue
+        laws = [
+            chances(
+                e.open_below_the_gate(),
+                step.low,
+                step.high,
+                step.ranks(cell).steps,
+                step.level_epsilon,
+                step.neighbours.max_rows,
+            )
+            for e in both
+        ]
+        answers = sorted(laws[0].keys() | laws[1].keys())
+        with np.errstate(divide="ignore"):
+            sides = [np.log(np.array([float(law.get(a, 0)) for a in answers])) for law in laws]
+        channels.append(AnswerPart(sides[0], sides[1]))
+    return channels
+
+
 def _flipped(step: PermuteAndFlip, here: Exact, there: Exact) -> list[AnswerPart]:
     """Candidates arrive at uniform times: r is chosen if its coin falls on heads and no earlier one's did.
 
@@ -330,6 +362,7 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     Residual: _residual,
     ExponentialQuantile: _quantile,
     QuantileTable: _quantiles,
+    ApproximateQuantiles: _several_quantiles,
     Smooth: _smooth,
     Hellinger: _kernelled,
     PerturbationTable: _kernelled,
