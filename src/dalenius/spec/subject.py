@@ -54,8 +54,9 @@ def _property(request: RequestDocument, domain: Domain) -> tuple[Condition, ...]
         return ()
     labels = tuple(among) if isinstance(among, list | tuple) else (str(among),)
     try:
-        exact = ConditionPart(**{name: rational(end, name) for name, end in ends.items()})
-        return (_condition(condition_filter(of, exact if ends else labels, domain), domain),)
+        exact = {name: rational(end, name) for name, end in ends.items()}
+        asked = condition_filter(of, ConditionPart(**exact) if ends else labels, domain)
+        return (_condition(asked, domain),)
     except RequestError:
         # What is wrong with it is said where it is planned.
         return ()
