@@ -83,7 +83,7 @@ def test_persons_with_two_rows_are_covered(name: str) -> None:
     assert worst_ratio(request_of(larger), RELATIONS[2], most=1, rows=ROWS[:2]) <= 1 + 1e-7
 
 
-@pytest.mark.parametrize("name", ["laplace with a limit", "normal with a limit", "losses"])
+@pytest.mark.parametrize("name", ["laplace with a limit", "normal with a limit", "maximum entropy", "losses"])
 def test_a_replaced_row_that_is_priced_as_an_added_one_is_found(name: str) -> None:
     right = Count.sensitivity
 

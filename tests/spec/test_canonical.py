@@ -159,3 +159,35 @@ def test_labels_stand_in_the_order_of_the_first_category_that_each_holds(
         is_outside = label < 0
         assert (ordered.codes[code] < 0) == is_outside
         assert is_outside or ordered.labels[ordered.codes[code]] == axis.labels[label]
+
+
+_PROPORTION = {"measure": "proportion", "of": "status", "among": ["married"], "rows": ["sex"]}
+_QUARTILES = {"measure": "quantiles", "of": "income", "rows": ["sex"]}
+_REFINED = {"rows": ["region"], "refine": "half", "refine_from": 3}
+
+
+@pytest.mark.parametrize(
+    ("table", "keys"),
+    [
+        (_PROPORTION, [{"per": 1}, {"per": "1.0"}, {"among": "married"}, {"among": ["married", "married"]}]),
+        (_QUARTILES, [{"parts": 4}, {"error": "sampling"}, {"q": ["0.5", "3/4", "1/4"]}]),
+        ({"measure": "ratio", "of": "income", "other": "age"}, [{"per": 1}, {"error": "sampling"}]),
+        (
+            {"measure": "best", "of": "income", "rows": ["sex"]},
+            [{"which": "largest", "method": "exponential"}],
+        ),
+        ({"measure": "mode", "rows": ["sex"]}, [{"method": "exponential"}]),
+        ({"measure": "range_count", "of": "age", "at_least": 18}, [{"at_least": "18"}, {"at_least": 18.0}]),
+        (_REFINED, [{"refine_share": "1/4"}, {"refine_share": 0.25}]),
+    ],
+    ids=lambda part: part.get("measure", "count") if isinstance(part, dict) else "",
+)
+def test_a_key_that_says_what_is_meant_anyway_is_the_same_question(
+    table: dict[str, Any], keys: list[dict[str, Any]]
+) -> None:
+    def kept(own: dict[str, Any]) -> Any:
+        privacy = {"definition": "zero_concentrated", "rho": "0.1"}
+        return RequestDocument.model_validate({"table": own, "privacy": privacy}).to_dict()
+
+    assert all(kept(table | written) == kept(table) for written in keys)
+    assert kept(table | {"rows": ["region", "sex"]}) != kept(table)

@@ -8,7 +8,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.errors import UnknownName
 from dalenius.methods._choice import ChoiceParameters, plan_choice
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -77,5 +77,5 @@ class BestMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is; the largest is not written."""
-        return "best", {k: v for k, v in parameters.items() if (k, v) != ("which", "largest")}
+        """Without the usual end and the usual way of choosing."""
+        return "best", spelled(parameters, which="largest", method="exponential")

@@ -15,13 +15,13 @@ from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
-from dalenius.methods._refined_count import plan_refined
+from dalenius.methods._refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods._weighted import plan_weighted
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words
+from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.contingency_table import ContingencyTable
@@ -123,8 +123,10 @@ class CountMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "count", dict(parameters)
+        """Without the usual share of a refinement; where nothing is refined the key is refused, as written."""
+        if "refine" not in parameters:
+            return "count", dict(parameters)
+        return "count", spelled(parameters, refine_share=DEFAULT_SHARE)
 
 
 def _table(question: Question) -> TablePlan:

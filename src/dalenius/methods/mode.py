@@ -7,7 +7,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._choice import ChoiceParameters, plan_choice
 from dalenius.spec.document import Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
@@ -55,5 +55,5 @@ class ModeMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "mode", dict(parameters)
+        """Without the usual way of choosing."""
+        return "mode", spelled(parameters, method="exponential")

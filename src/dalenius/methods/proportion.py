@@ -19,7 +19,7 @@ from dalenius.methods._moments import MeasuredPart, noisy, plan_estimate, public
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Exact, Part, category
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
@@ -103,12 +103,12 @@ class ProportionMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Categories as a list."""
-        among = parameters.get("among")
+        """Categories as a list, each once and in order, and nothing that is meant anyway."""
+        kept, among = spelled(parameters, per=Fraction(1)), parameters.get("among")
         if among is None:
-            return "proportion", dict(parameters)
+            return "proportion", kept
         labels = among if isinstance(among, list | tuple) else [among]
-        return "proportion", {**parameters, "among": [category(label) for label in labels]}
+        return "proportion", {**kept, "among": sorted({category(label) for label in labels})}
 
 
 def _replicated(question: Question, condition: Filter, scale: Fraction) -> TablePlan:

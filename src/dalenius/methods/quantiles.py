@@ -35,7 +35,7 @@ from dalenius.methods._moments import (
 )
 from dalenius.methods._priced import selection_epsilon, share
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words
+from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
@@ -103,12 +103,15 @@ class QuantilesMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Shares as a list of exact texts."""
-        q = parameters.get("q")
+        """Shares as a rising list of exact texts, and nothing that is meant anyway."""
+        kept, q = spelled(parameters, error="sampling"), parameters.get("q")
         if q is None:
-            return "quantiles", dict(parameters)
+            return "quantiles", spelled(kept, parts=Fraction(4))
         listed = q if isinstance(q, list | tuple) else [q]
-        return "quantiles", {**parameters, "q": [plain(rational(share, "q")) for share in listed]}
+        shares = sorted({rational(share, "q") for share in listed})
+        if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in kept:
+            return "quantiles", {key: value for key, value in kept.items() if key != "q"}
+        return "quantiles", {**kept, "q": [plain(share) for share in shares]}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

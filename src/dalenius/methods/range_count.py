@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
-from dalenius.core.rationals import rational
+from dalenius.core.rationals import plain, rational
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import additive_preview, priced, shown_as
@@ -96,8 +96,13 @@ class RangeCountMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "range_count", dict(parameters)
+        """Ends as exact text."""
+        ends = {
+            name: plain(rational(parameters[name], name))
+            for name in ("at_least", "at_most")
+            if parameters.get(name) is not None
+        }
+        return "range_count", {**parameters, **ends}
 
 
 def _in_range(question: Question) -> TableQuery:

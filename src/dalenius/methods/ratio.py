@@ -24,7 +24,7 @@ from dalenius.methods._moments import (
 )
 from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
 
@@ -140,5 +140,5 @@ class RatioMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "ratio", dict(parameters)
+        """Without what is meant anyway."""
+        return "ratio", spelled(parameters, per=Fraction(1), error="sampling")

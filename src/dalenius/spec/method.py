@@ -7,12 +7,14 @@ shown, its examples, and the version of its meaning. It never meets data.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
+from dalenius.core.rationals import rational
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
 
@@ -70,6 +72,21 @@ class Method(Protocol):
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The measure and options under which a request is kept: `(name, parameters)` but for older spellings."""
+
+
+def spelled(parameters: Mapping[str, Any], **usual: Fraction | str) -> dict[str, Any]:
+    """A method's keys without those that say what leaving them out says: one question has one spelling, and one answer.
+
+    >>> spelled({"per": "1.0", "other": "age"}, per=Fraction(1), error="sampling")
+    {'other': 'age'}
+    """
+
+    def says_nothing(key: str, value: Any) -> bool:
+        default = usual.get(key)
+        is_number = isinstance(default, Fraction) and value is not None
+        return default is not None and (rational(value, key) if is_number else value) == default
+
+    return {key: value for key, value in parameters.items() if not says_nothing(key, value)}
 
 
 @runtime_checkable
