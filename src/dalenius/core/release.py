@@ -132,9 +132,9 @@ class Subject:
 
 def _property(of: str, options: Mapping[str, Any]) -> tuple[Condition, ...]:
     """The range or the categories that a method's own keys name, as they were written."""
-    kept = tuple(map(str, options.get("among") or ()))
+    labels = tuple(map(str, options.get("among") or ()))
     low, high = (str(options.get(end) or "") for end in ("at_least", "at_most"))
-    return (Condition(variable=of, kept=kept, low=low, high=high),) if kept or low or high else ()
+    return (Condition(variable=of, kept=labels, low=low, high=high),) if labels or low or high else ()
 
 
 def measure_of(measure: str, options: Mapping[str, Any]) -> tuple[str, str]:

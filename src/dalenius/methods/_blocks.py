@@ -302,7 +302,7 @@ def _shown(
     return lambda measured: estimate_tables(law, measured, space, name, "sample_and_aggregate")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class WinsorisedPlan(TablePlan):
     """First the quartiles of the blocks, then sums of what they say between two ends that the released quartiles set."""
 

@@ -104,11 +104,11 @@ class ProportionMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Categories as a list, each once and in order, and nothing that is meant anyway."""
-        kept, among = spelled(parameters, per=Fraction(1)), parameters.get("among")
+        keys, among = spelled(parameters, per=Fraction(1)), parameters.get("among")
         if among is None:
-            return "proportion", kept
+            return "proportion", keys
         labels = among if isinstance(among, list | tuple) else [among]
-        return "proportion", {**kept, "among": sorted({category(label) for label in labels})}
+        return "proportion", {**keys, "among": sorted({category(label) for label in labels})}
 
 
 def _replicated(question: Question, condition: Filter, scale: Fraction) -> TablePlan:

@@ -104,14 +104,14 @@ class QuantilesMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Shares as a rising list of exact texts, and nothing that is meant anyway."""
-        kept, q = spelled(parameters, error="sampling"), parameters.get("q")
+        keys, q = spelled(parameters, error="sampling"), parameters.get("q")
         if q is None:
-            return "quantiles", spelled(kept, parts=Fraction(4))
+            return "quantiles", spelled(keys, parts=Fraction(4))
         listed = q if isinstance(q, list | tuple) else [q]
         shares = sorted({rational(share, "q") for share in listed})
-        if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in kept:
-            return "quantiles", {key: value for key, value in kept.items() if key != "q"}
-        return "quantiles", {**kept, "q": [plain(share) for share in shares]}
+        if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in keys:
+            return "quantiles", {key: value for key, value in keys.items() if key != "q"}
+        return "quantiles", {**keys, "q": [plain(share) for share in shares]}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
