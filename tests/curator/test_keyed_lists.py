@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.core import registry
 from dalenius.core.law import IntArray
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Release
+from dalenius.curator import gate
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed, ParameterError
 from dalenius.ledger import Ledger
@@ -64,7 +66,7 @@ def test_a_keyed_list_is_drawn_from_the_secret_and_priced_as_the_plain_one(tmp_p
         (step,) = keyed.measurements
         assert isinstance(step, KeyedList)
         fingerprint = curator.holding.registration().fingerprint
-        bound = step.bound(fingerprint=fingerprint, secret=curator.ledger.secret("toys"))
+        bound = step.with_secret(fingerprint=fingerprint, secret=curator.ledger.secret("toys"))
         drawn = bound.draw(SystemRandomness())
         assert np.array_equal(noise_of(release, rule_kit.ROWS), drawn)
         left = curator.left
@@ -98,10 +100,12 @@ def test_another_file_has_another_noise_and_a_planted_key_without_the_file_is_fo
                 noises.append(noise_of(curator.release(REQUEST), rows))
         return np.array_equal(noises[0], noises[1])
 
-    right = KeyedList.bound
+    right = KeyedList.with_secret
     assert not is_exact_difference(tmp_path / "right.sqlite")
     monkeypatch.setattr(
-        KeyedList, "bound", lambda self, *, fingerprint, secret: right(self, fingerprint="", secret=secret)
+        KeyedList,
+        "with_secret",
+        lambda self, *, fingerprint, secret: right(self, fingerprint="", secret=secret),
     )
     assert is_exact_difference(tmp_path / "planted.sqlite")
 
@@ -118,3 +122,10 @@ def test_a_policy_that_asks_for_proofs_refuses_a_keyed_list_before_anything_is_s
 def test_keyed_noise_is_for_one_plain_table_of_counts(table: dict[str, Any]) -> None:
     with pytest.raises(DaleniusError, match="keyed"):
         plan_of(DOMAIN, REQUEST | {"table": REQUEST["table"] | table})
+
+
+def test_only_steps_that_are_keyed_are_given_the_secret() -> None:
+    keyed = [name for name, step in registry.every("measurements").items() if hasattr(step, "with_secret")]
+    assert keyed == ["keyed_list"]
+    plan = plan_of(DOMAIN, {"table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 1}})
+    assert gate.with_keys(plan, "a fingerprint", b"a secret of the tests") is plan

@@ -150,7 +150,7 @@ class Stated(Protocol):
 class KeyedStep(Protocol):
     """A measurement whose noise is a function of a secret, which no plan knows: the curator gives it at the gate."""
 
-    def bound(self, *, fingerprint: str, secret: bytes) -> "Measurement":
+    def with_secret(self, *, fingerprint: str, secret: bytes) -> "Measurement":
         """The same step with the population's secret, for the file of this fingerprint."""
 
 

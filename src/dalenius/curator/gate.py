@@ -40,7 +40,7 @@ class Passage:
 def with_keys(plan: TablePlan, fingerprint: str, secret: bytes) -> TablePlan:
     """The plan whose steps know the population's secret where their noise is a function of it; no plan itself does."""
     steps = tuple(
-        step.bound(fingerprint=fingerprint, secret=secret) if isinstance(step, KeyedStep) else step
+        step.with_secret(fingerprint=fingerprint, secret=secret) if isinstance(step, KeyedStep) else step
         for step in plan.measurements
     )
     is_same = all(new is old for new, old in zip(steps, plan.measurements, strict=True))

@@ -63,7 +63,7 @@ class KeyedList:
     def __repr__(self) -> str:
         return f"KeyedList({self.name!r})"
 
-    def bound(self, *, fingerprint: str, secret: bytes) -> "KeyedList":
+    def with_secret(self, *, fingerprint: str, secret: bytes) -> "KeyedList":
         """The same list with the population's secret, for the file of this fingerprint; without one nothing is drawn."""
         return replace(self, registered=fingerprint, fingerprint=fingerprint, secret=secret)
 
