@@ -17,14 +17,15 @@ PRINTED = {
     *(f"bdp.figure{n}" for n in range(1, 4)),
     *(f"idp.{kind}{n}" for kind in ("table", "figure") for n in (1, 2)),
     "dps.figure1",
+    *(f"bi.figure{n}" for n in range(1, 10)),
 }
 
 
-def test_every_numbered_table_and_figure_has_an_item_and_the_page_lists_all_items() -> None:
+def test_every_numbered_table_and_figure_has_an_item_and_stands_on_the_page() -> None:
     names = set(items.items())
     assert names >= PRINTED
-    listed = re.findall(r"`([a-z]+\.[a-z0-9_]+)`", PAGE.read_text(encoding="utf-8"))
-    assert sorted(listed) == sorted(names)
+    listed = set(re.findall(r"`([a-z]+\.[a-z0-9_]+)`", PAGE.read_text(encoding="utf-8")))
+    assert PRINTED <= listed <= names
 
 
 def test_the_claims_of_the_figure_hold() -> None:
