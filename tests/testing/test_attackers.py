@@ -93,6 +93,9 @@ def test_a_hostile_line_counts_as_one_row_at_most_and_moves_no_other(tmp_path: P
     found = hostile_lines.fuzz(2, 8, tmp_path)
     assert found.counted >= 5
     assert not found.broken, found.broken[0]
+    # One more delimiter at the end of a line hides nothing: the line is one row to every reader.
+    ended = hostile_lines.Hostile(lines=(b"f,n,1", b"m,s,2"), line=b"f,n,1,", place=0)
+    assert hostile_lines.judged(ended, tmp_path) is None
 
 
 def test_a_reader_that_lets_one_line_hide_others_is_found(tmp_path: Path) -> None:

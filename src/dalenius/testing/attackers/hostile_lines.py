@@ -116,11 +116,15 @@ def _space() -> CellSpace:
 
 
 def reference(content: bytes) -> MemorySource:
-    """The records as Python's own reader finds them: too many fields is no record, too few are padded."""
+    """The records as Python's own reader finds them: too many fields is no record, too few are padded.
+
+    A delimiter at the end of a line opens no further field.
+    """
     text = io.StringIO(content.decode("utf-8-sig", "replace"), newline="")
     # A field may be as long as a file.
     csv.field_size_limit(1 << 30)
-    records = [r for r in csv.reader(text) if r and len(r) <= 3][1:]
+    lines = (r[:3] if r[3:] == [""] else r for r in csv.reader(text))
+    records = [r for r in lines if r and len(r) <= 3][1:]
     padded = [[*r, *([""] * (3 - len(r)))] for r in records]
     columns = {name: [r[i] or None for r in padded] for i, name in enumerate(("sex", "region", "age"))}
     return MemorySource(domain(), columns, rows=len(padded))
