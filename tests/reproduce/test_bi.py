@@ -39,6 +39,13 @@ def test_figures_with_printed_numbers_agree_or_are_explained() -> None:
     assert rows_of("bi.figure8")["variance over that of one answer"].corrected == pytest.approx(1.484)
 
 
+def test_naive_constructions_cost_more_than_is_claimed_and_ours_does_not() -> None:
+    rows = rows_of("bi.naive")
+    assert rows["6.2, secrecy of the sample"].corrected == 25
+    assert rows["6.3, partition, multinomial"].corrected == pytest.approx(1.105, abs=0.005)
+    assert rows["ours, Poisson about the midpoint, replace"].ours == pytest.approx(0.996, abs=0.003)
+
+
 def test_two_exact_means_give_a_score_away() -> None:
     assert rows_of("bi.differencing")["Alice's score from two exact means"].verdict == "equal"
 
