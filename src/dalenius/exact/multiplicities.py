@@ -9,6 +9,7 @@ Multiplicities are never kept: each is added to its total and forgotten.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import log
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.randomness import RandomSource
-from dalenius.exact.sampling import sample
+from dalenius.exact.sampling import ExactSampler, TableSampler, sampler_of
 
 # Digits of a multiplicity beyond this one are drawn as several of it.
 _LAST_DIGIT = 22
@@ -100,12 +101,19 @@ def resampled_totals(values: IntArray, counts: IntArray, replicates: int, rng: R
     for digit in range(_LAST_DIGIT + 1):
         times = (counts >> digit) & 1 if digit < _LAST_DIGIT else counts >> digit
         places = np.repeat(np.arange(len(values)), times)
-        law, most = PoissonLaw(1 << digit), max(_AT_ONCE // replicates, 1)
+        sampler, most = _sampler(digit), max(_AT_ONCE // replicates, 1)
         for start in range(0, len(places), most):
             some = values[places[start : start + most]]
-            drawn = sample(law, len(some) * replicates, rng).reshape(replicates, len(some))
+            drawn = sampler.draw(len(some) * replicates, rng).reshape(replicates, len(some))
             totals = [a + b for a, b in zip(totals, _products(drawn, some), strict=True)]
     return totals
+
+
+@lru_cache(maxsize=32)
+def _sampler(digit: int) -> ExactSampler:
+    """Of Poisson(2^digit); one of single units is decided by eight random bits 49 times in 50, and reads more otherwise."""
+    law = PoissonLaw(1 << digit)
+    return sampler_of(law) if digit else TableSampler(law, first_type=np.uint8, guide_bits=8)
 
 
 def _products(drawn: IntArray, values: IntArray) -> list[int]:

@@ -70,6 +70,32 @@ def test_downloads_by_content_type_agree(site: Site) -> None:
     assert_no_canary(as_json.text, as_csv.text, as_html.text)
 
 
+def test_bootstrap_errors_are_planned_charged_and_sent(site: Site) -> None:
+    """The charge is the rho of the loss distribution, and the file has both errors."""
+    request = {
+        "table": {
+            "rows": ["town"],
+            "measure": "proportion",
+            "of": "sex",
+            "among": ["female"],
+            "error": "bootstrap",
+            "replicates": 5,
+        },
+        "privacy": {"definition": "approximate", "epsilon": "1/2", "delta": "1/10000000"},
+    }
+    plan = site.call("ana", "POST", "/api/v1/datasets/towns/plan", json=request).json()
+    assert plan["refusal"] is None and float(plan["cost"]["rho"]) < 0.02
+    assert any("bootstrap interval" in note for note in plan["warnings"]), plan["warnings"]
+    made = site.release("ana", request)
+    sent = site.call("", "GET", f"/api/v1/releases/{entry_of(made)}", headers={"Accept": "text/csv"})
+    rows = list(csv.DictReader(io.StringIO(sent.text)))
+    both = [row for row in rows if row["lower_with_sampling"]]
+    assert len(both) == 3
+    for row in both:
+        assert float(row["lower_with_sampling"]) <= float(row["upper_with_sampling"])
+    assert_no_canary(made.text, sent.text)
+
+
 def test_idempotency_keys(site: Site) -> None:
     headers = {"Idempotency-Key": "k1"}
     first = site.release("ana", document("0.23"), headers=headers)
