@@ -66,6 +66,7 @@ def test_a_plan_says_which_interval_is_shorter_before_anything_is_spent() -> Non
         (MEAN, {"definition": "pure", "epsilon": 1}, "without a delta"),
         (MEAN, {"definition": "zero_concentrated", "rho": 1}, "without a delta"),
         (MEAN, APPROXIMATE | {"mechanism": "discrete_laplace"}, "discrete Gaussian"),
+        (MEAN, APPROXIMATE | {"delta": "1/100000000000000"}, "too small"),
         (MEAN | {"replicates": 1}, APPROXIMATE, "between 2 and 1,000"),
         (MEAN | {"replicates": 1001}, APPROXIMATE, "between 2 and 1,000"),
         (MEAN | {"error": "sampling", "replicates": 50}, APPROXIMATE, "replicates"),

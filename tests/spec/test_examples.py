@@ -13,6 +13,8 @@ BLOCKS = re.findall(
 )
 
 
-@pytest.mark.parametrize(("text", "kind"), list(zip(BLOCKS, ("dataset", "request", "policy"), strict=True)))
+@pytest.mark.parametrize(
+    ("text", "kind"), list(zip(BLOCKS, ("dataset", "request", "batch", "policy"), strict=True))
+)
 def test_reference_examples(text: str, kind: str) -> None:
     assert load_any(text).kind == f"{kind} document"

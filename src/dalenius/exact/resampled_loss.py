@@ -103,6 +103,10 @@ class MixturePair:
         (first, rise), (second, fall) = self.log_ratios(y, a), self.log_ratios(y, b)
         return first - second, rise - fall
 
+    def bottom(self) -> float:
+        """Below this, in standard deviations, next to nothing of either law is left."""
+        return max(_LEFT, self.reversed.top()[0]) if self.down else _LEFT
+
     def top(self) -> tuple[float, float]:
         """Where less than `TAIL` of the first law is left, in standard deviations, and the mass of copies that were left out."""
         from scipy.special import ndtr
@@ -140,7 +144,7 @@ def float_masses(pair: MixturePair, unit: Fraction) -> tuple[int, FloatArray, fl
 def _listed(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, FloatArray]:
     """Masses of both laws between neighbouring points of the grid, by the sum over all integers there."""
     sigma = pair.sigma
-    y = np.arange(floor(-_LEFT * sigma), ceil(high * sigma) + 1, dtype=np.float64) / sigma
+    y = np.arange(floor(-pair.bottom() * sigma), ceil(high * sigma) + 1, dtype=np.float64) / sigma
     reach = np.arange(1, ceil(_LEFT * sigma) + 2, dtype=np.float64) / sigma
     base = -y * y / 2 - log1p(2 * float(np.exp(-reach * reach / 2).sum()))
     p, q = (_by_parts(pair, y, shift) + base for shift in pair.shifts())
@@ -159,14 +163,15 @@ def _by_parts(pair: MixturePair, y: FloatArray, shift: float) -> FloatArray:
 
 def _integrated(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, FloatArray]:
     """The same by integrals between the points where the loss crosses the grid; half integers where noise is on integers."""
-    mesh = np.linspace(-_LEFT, high, _MESH)
+    left = -pair.bottom()
+    mesh = np.linspace(left, high, _MESH)
     loss = np.maximum.accumulate(pair.losses(mesh)[0])
     first, last = floor(loss[0] / h), ceil(loss[-1] / h)
     grid = h * np.arange(first + 1, last + 1)
     ends = np.interp(grid, loss, mesh)
     for _ in range(3):
         at, slope = pair.losses(ends)
-        ends = np.clip(ends - (at - grid) / np.maximum(slope, 1e-300), -_LEFT, high)
+        ends = np.clip(ends - (at - grid) / np.maximum(slope, 1e-300), left, high)
     ends = np.maximum.accumulate(ends)
     if pair.is_discrete:
         ends = (np.floor(ends * pair.sigma) + 0.5) / pair.sigma
@@ -209,7 +214,8 @@ def grid_unit(pair: MixturePair, replicates: int) -> Fraction:
     """A power of two fine enough that the grid adds less than a thousandth to the variance of the whole loss."""
     a, b = pair.shifts()
     mu = (a - b) * sqrt(replicates)
-    wanted = mu * sqrt(2e-3 / replicates)
+    # Losses of all replicates together reach thirteen standard deviations to either side, and are listed without a coarser grid.
+    wanted = mu * max(sqrt(2e-3 / replicates), 26 / 15_000)
     # One replicate with a large shift has losses far beyond those that matter together.
     power = max(floor(-np.log2(min(wanted, 0.05))), 4)
     return Fraction(1, 1 << power)

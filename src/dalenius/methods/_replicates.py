@@ -21,7 +21,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter, TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
-from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 from dalenius.linear.estimates import BOOTSTRAP, STRUCTURE
 from dalenius.linear.replicates import Replicates
@@ -137,6 +137,7 @@ def plan_replicates(
         rho=part.rho,
         delta=failure,
     )
+    _check_failure(price, failure)
     step = ResampledTotals(
         name=f"replicates of {name}",
         space=question.space,
@@ -211,6 +212,18 @@ def _check(question: Question) -> None:
             ' error = "sampling".',
             key="error",
         )
+
+
+def _check_failure(price: ResamplingPrice, failure: Fraction) -> None:
+    """The account is charged a rho outside an event of this probability, which the arithmetic must be able to tell from nothing."""
+    try:
+        price.rho(failure)
+    except TooLarge:
+        raise Unsupported(
+            f"The price of these replicates cannot be told at delta = {float(failure):.3g}: it is too small, or the replicates are too few"
+            " or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 replicates are served at usual budgets.",
+            name="delta",
+        ) from None
 
 
 def _lists(question: Question) -> Any:
