@@ -22,7 +22,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
 from dalenius.errors import AfterCharge, InternalError
-from dalenius.ledger.composition import as_one, in_sequence
+from dalenius.ledger.composition import as_one
 
 Stage = Callable[[str], None]
 
@@ -74,11 +74,14 @@ def _drive(
     by_step: list[Block | None] = []
     silent: list[str] = []
     taken: list[Measurement] = []
+    summed: Cost | None = None
     steps = plan.steps()
     measurement: Measurement | None = next(steps, None)
     while measurement is not None:
         taken.append(measurement)
-        if not _fits(plan, taken, neighbours, reserved):
+        cost = measurement.profile(neighbours).cost()
+        summed = cost if summed is None else summed + cost
+        if not summed.fits(reserved) and not _begins_batch(plan, taken, neighbours, reserved):
             raise InternalError("A step would exceed the reservation.")
         stage("drawing noise")
         drawn = measurement.draw(rng)
@@ -98,19 +101,16 @@ def _drive(
     return Passage(blocks=blocks, silent=tuple(silent), by_step=tuple(by_step))
 
 
-def _fits(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbours, reserved: Cost) -> bool:
-    """Whether all steps so far stay within the reservation: by their sum, or as the beginning of a batch that does as a whole.
+def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbours, reserved: Cost) -> bool:
+    """Whether the steps so far are the beginning of a batch that as a whole stays within the reservation.
 
     Who sees a beginning sees no more than who sees the whole.
     """
-    summed = in_sequence((step.profile(neighbours).cost() for step in taken), neighbours.relation)
-    if summed.fits(reserved) or not isinstance(plan, BatchPlan):
-        return summed.fits(reserved)
-    whole = plan.measurements
-    is_beginning = all(step is listed for step, listed in zip(taken, whole, strict=False))
-    if not is_beginning or len(taken) > len(whole):
+    if not isinstance(plan, BatchPlan) or len(taken) > len(plan.measurements):
         return False
-    return as_one([step.profile(neighbours) for step in whole], reserved.delta).fits(reserved)
+    if not all(step is listed for step, listed in zip(taken, plan.measurements, strict=False)):
+        return False
+    return as_one([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
 
 
 def _fetch(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]
