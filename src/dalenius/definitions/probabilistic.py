@@ -79,8 +79,10 @@ class Probabilistic:
         if left <= 0:
             return Fraction(1)
         shares = sum((_tail(p, left / len(rest)) for p in rest), Fraction(0))
-        total = summed_cost(rest)
-        if total.delta:
+        # Where a neighbour cannot give some output, no rho holds without a failure: its price need not be worked out.
+        is_failing = any(p.delta and p.rho_delta for p in rest)
+        total = None if is_failing else summed_cost(rest)
+        if total is None or total.delta:
             return min(Fraction(1), shares)
         together = PrivacyProfile(relation=total.relation, rho=total.rho)
         return min(Fraction(1), shares, _tail(together, left))

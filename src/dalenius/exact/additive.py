@@ -6,12 +6,12 @@ the pure and the zero-concentrated statements.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache
 from itertools import product as cartesian
-from math import comb, inf, prod
+from math import comb, inf, lcm, prod
 
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
@@ -25,6 +25,8 @@ from dalenius.exact import effort, loss, loss_estimate
 from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
+# An atom of a convolution takes about so many times the work of one that is looked at.
+_PER_CONVOLVED = 8
 _MOST_SUMS = 1 << 15
 
 
@@ -152,6 +154,10 @@ def product_tail(
     """
     if not products:
         raise TooLarge("The moves are not listed, so there is no exact curve.")
+    for product in products:
+        # Before anything is computed: how many moves there are is known.
+        if _largest_finite(product) > epsilon and prod(s.times + 1 for s in product) > _MOST_MOVES:
+            raise TooLarge("The moves are too many for an exact curve.")
     tail = loss_estimate.tail_of if is_estimated else _one_sided
     return min(Fraction(1), max(_tail_within(product, epsilon, tail) for product in products))
 
@@ -159,11 +165,8 @@ def product_tail(
 def _tail_within(product: tuple[Shift, ...], epsilon: Fraction, one_sided: Tail) -> Fraction:
     if _largest_finite(product) <= epsilon:
         return one_sided(product, epsilon)
-    choices = list(cartesian(*(range(s.times + 1) for s in product)))
-    if len(choices) > _MOST_MOVES:
-        raise TooLarge("The moves are too many for an exact curve.")
     worst = total = Fraction(0)
-    for chosen in choices:
+    for chosen in cartesian(*(range(s.times + 1) for s in product)):
         part = tuple(Shift(s.law, s.size, n) for s, n in zip(product, chosen, strict=True) if n)
         tail = one_sided(part, epsilon)
         worst = max(worst, tail)
@@ -198,25 +201,44 @@ def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
 
 
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
-    whole = _composed(product)
-    effort.spend(len(whole.masses))
+    whole, convolved = _composed(product)
+    effort.spend(len(whole.masses) + _PER_CONVOLVED * convolved)
     return whole
 
 
 @lru_cache(maxsize=64)
-def _composed(product: tuple[Shift, ...]) -> loss.LossDistribution:
+def _composed(product: tuple[Shift, ...]) -> tuple[loss.LossDistribution, int]:
+    """The loss of the whole, and how many atoms its convolutions had."""
     if not product:
-        return loss.of_statement(Fraction(0))
+        return loss.of_statement(Fraction(0)), 0
     parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]
-    return reduce(loss.LossDistribution.beside, parts)
+    whole, convolved = (
+        parts[0],
+        sum(len(p.masses) for s, p in zip(product, parts, strict=True) if s.times > 1),
+    )
+    for part in parts[1:]:
+        whole = whole.beside(part)
+        convolved += len(whole.masses)
+    return whole, convolved
 
 
 def _ranked(
     products: tuple[tuple[Shift, ...], ...], cell_rho: Callable[[int], Fraction]
 ) -> list[tuple[Fraction, tuple[Shift, ...]]]:
     """The products with their rhos, the largest first."""
-    rated = [(sum((s.times * cell_rho(s.size) for s in p), Fraction(0)), p) for p in products]
-    return sorted(rated, key=lambda pair: pair[0], reverse=True)
+    sums = rho_sums([[(s.size, s.times) for s in p] for p in products], cell_rho)
+    return sorted(zip(sums, products, strict=True), key=lambda pair: pair[0], reverse=True)
+
+
+def rho_sums(
+    moves: Iterable[Iterable[tuple[int, int]]], cell_rho: Callable[[int], Fraction]
+) -> list[Fraction]:
+    """The rho of each move, which is a list of sizes with how many cells move so far; one denominator serves all."""
+    listed = [tuple(move) for move in moves]
+    rhos = {size: cell_rho(size) for size in {size for move in listed for size, _ in move}}
+    whole = lcm(*(rho.denominator for rho in rhos.values()))
+    parts = {size: rho.numerator * (whole // rho.denominator) for size, rho in rhos.items()}
+    return [Fraction(sum(times * parts[size] for size, times in move), whole) for move in listed]
 
 
 def _ranked_delta(ranked: list[tuple[Fraction, tuple[Shift, ...]]], epsilon: Fraction) -> Fraction:
@@ -252,7 +274,10 @@ def assembled(
     in both directions, which is why their signs do not matter. `cell_rho` gives rho of one moved cell, where rhos add.
     """
     products = shifts_of(law, sensitivity)
-    ranked = _ranked(products, cell_rho) if cell_rho is not None and not rho_delta else None
+
+    @cache
+    def ranked() -> list[tuple[Fraction, tuple[Shift, ...]]] | None:
+        return _ranked(products, cell_rho) if cell_rho is not None and not rho_delta else None
 
     def curve(at: Fraction) -> Fraction:
         if epsilon is not None and at >= epsilon:
@@ -263,7 +288,8 @@ def assembled(
         if rho is not None:
             bounds.append(rho_delta + conversions.rho_to_delta(rho, at))
         with suppress(TooLarge):
-            bounds.append(product_delta(products, at) if ranked is None else _ranked_delta(ranked, at))
+            rated = ranked()
+            bounds.append(product_delta(products, at) if rated is None else _ranked_delta(rated, at))
         return min(bounds)
 
     def renyi(order: Fraction) -> Fraction:

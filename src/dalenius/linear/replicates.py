@@ -14,7 +14,7 @@ spread, `conservative` takes s2 times the 5 % quantile of chi-squared over k - 1
 
 The default interval is calibrated. The spread S2 is (s2 + V) chi-squared(k - 1) / (k - 1), and V >= 0 is unknown: the half-width h
 solves E(2 Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), cut at what the declared bounds allow. Its coverage
-at 95 % is at least 94 % whatever V is (verify/bootstrap.py); where noise hides V it is larger, and no interval from replicates
+at 95 % is at least 93.5 % whatever V is (verify/bootstrap.py); where noise hides V it is larger, and no interval from replicates
 could do otherwise.
 """
 

@@ -129,7 +129,8 @@ class AveragedLaplace:
         def cell_rho(shift: int) -> Fraction:
             return discrete_laplace_to_rho(self.rate, shift)
 
-        sums = [sum((cell_rho(s) for s in move), Fraction(0)) for move in additive.moves(sensitivity)]
+        moves = additive.moves(sensitivity)
+        sums = additive.rho_sums((((size, 1) for size in move) for move in moves), cell_rho)
         return additive.assembled(
             self,
             sensitivity,
