@@ -21,6 +21,8 @@ from dalenius.errors import TooLarge
 
 BITS = 112
 MOST_ATOMS = 1 << 14
+# To this unit the losses of a law without exact logarithms are rounded up.
+ROUNDED = Fraction(1, 1 << 12)
 _LONG = 1500
 _NEGLIGIBLE = 1 << (BITS - 92)
 
@@ -200,7 +202,7 @@ def _of_shift(held: Hashable, size: int) -> LossDistribution:
         bound = law.largest_loss(size)
         keys = _exact_keys(law, table.first, len(masses), size, key)
     else:
-        unit, bound = Fraction(1, 1 << 12), None
+        unit, bound = ROUNDED, None
         keys = _rounded_keys(table.lower, table.upper, size, unit)
     step = reduce(gcd, (k for k in keys if k is not None), 0) or 1
     infinite = sum(m for m, k in zip(masses, keys, strict=True) if k is None)

@@ -14,11 +14,11 @@ from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from dalenius.core.law import FloatArray, IntArray, IntegerLaw
+from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
 from dalenius.core.profile import Shift
 from dalenius.errors import TooLarge
 from dalenius.exact import effort
-from dalenius.exact.loss import MOST_ATOMS, ExponentialLaw, common_unit, is_symmetric
+from dalenius.exact.loss import MOST_ATOMS, ROUNDED, ExponentialLaw, common_unit, is_symmetric
 
 _NEGLIGIBLE = 2.0**-92
 _TABLE_BITS = 144
@@ -115,6 +115,18 @@ def of_shift(held: Hashable, size: int) -> LossEstimate | None:
     keys = np.array([key(v) - key(v - size) for v in x[is_shared].tolist()], dtype=np.float64)
     weight /= weight.sum()
     return _collected(unit, keys, weight[is_shared], float(weight[~is_shared].sum()))
+
+
+def of_table(table: WeightTable, size: int) -> LossEstimate | None:
+    """Of a law that is known by its weights alone, on the unit to which the exact distribution rounds its losses up."""
+    total = sum(table.lower)
+    weight = np.array([u / total for u in table.upper])
+    x = np.arange(len(weight))
+    is_shared = (x >= size) & (x - size < len(weight)) & (weight > 0)
+    partner = weight[np.clip(x - size, 0, len(weight) - 1)]
+    is_shared &= partner > 0
+    keys = np.ceil(np.log(weight[is_shared] / partner[is_shared]) / float(ROUNDED) - 1e-9)
+    return _collected(ROUNDED, keys, weight[is_shared], float(weight[~is_shared].sum()))
 
 
 def _reach(law: IntegerLaw) -> int | None:

@@ -38,6 +38,7 @@ from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.loss_estimate import LossEstimate, of_table
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["AveragedLaplace"]
@@ -45,6 +46,7 @@ __all__ = ["AveragedLaplace"]
 _USUAL, _MOST = 10, 50
 _LEAST_RATE, _MOST_RATE = Fraction(1, 64), 10**4
 _GUARD = 64
+_ESTIMATED_BITS = 144
 
 
 class AveragedLaplaceParameters(Part):
@@ -114,6 +116,10 @@ class AveragedLaplace:
     def weights(self, bits: int) -> WeightTable:
         """The convolution, until less than a unit is left outside."""
         return _weights(self.rate, self.terms, bits)
+
+    def coarse_estimate(self, size: int) -> LossEstimate | None:
+        """The loss in floats, for searching."""
+        return of_table(self.weights(_ESTIMATED_BITS), size)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
         """From the listed probabilities."""
