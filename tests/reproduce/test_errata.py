@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import exp, log, pi, sqrt
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -592,6 +593,28 @@ def test_bi_a_resample_has_no_smaller_rho_than_its_worst_multiplicity() -> None:
     assert ratio(2) < 3 * rho < 100 * rho < ratio(2_000) <= n**2 * rho
     draws = np.random.default_rng(44).binomial(n, 1 / n, DRAWS)
     share(draws == 0, (1 - 1 / n) ** n)
+
+
+@errata(BI, "Remark 2")
+def test_bi_a_few_averaged_draws_have_less_variance_than_the_analytic_gaussian() -> None:
+    """Of k Laplace draws at epsilon 1 the variance is 2k; delta of Gaussian noise with that variance is exact."""
+    for delta, most in ((1e-5, 6), (1e-6, 8), (1e-9, 15)):
+        fits = [_gaussian_delta(1.0, sqrt(2 * terms)) <= delta for terms in (most, most + 1)]
+        assert fits == [False, True]
+        assert most < log(1.25 / delta)
+
+
+def _gaussian_delta(epsilon: float, sigma: float) -> float:
+    cdf = NormalDist().cdf
+    return cdf(1 / (2 * sigma) - epsilon * sigma) - exp(epsilon) * cdf(-1 / (2 * sigma) - epsilon * sigma)
+
+
+@errata(BI, "7.3, 8")
+@pytest.mark.statistical
+def test_bi_published_intervals_cover_what_the_page_says() -> None:
+    rows = {row.name: row for row in run("bi.figure9", full=True)}
+    for kind, expected in (("unbiased", 0.88), ("conservative", 0.97), ("most_conservative", 1.0)):
+        assert float(rows[f"{kind} covers"].ours or 0) == pytest.approx(expected, abs=0.01)
 
 
 # -- the page ------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
     assert found.broken
 
 
-def test_lists_of_margins_are_planned_about_as_often_as_they_are_drawn() -> None:
+def test_lists_of_margins_are_planned_often_enough_to_be_attacked() -> None:
     chance, drawn, planned = random.Random(3), 0, 0
     while drawn < 40:
         world, request = grammar.world_of(chance), grammar.request_of(chance, method_name="count")
@@ -56,7 +56,7 @@ def test_lists_of_margins_are_planned_about_as_often_as_they_are_drawn() -> None
             request["privacy"] = {"definition": "zero_concentrated", "rho": "0.5"}
             with suppress(DaleniusError):
                 planned += bool(plan_of(world.domain, request, grammar.POLICY))
-    assert planned > drawn / 2
+    assert planned > drawn / 3
 
 
 def test_a_corner_in_which_everything_is_refused_is_an_error() -> None:

@@ -32,6 +32,7 @@ def table(
     rho: Amount | None = None,
     definition: str | None = None,
     group: int | None = None,
+    waves: int | None = None,
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
@@ -46,7 +47,8 @@ def table(
     An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level": "state"}`.
     The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon and delta are
     approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what is done to the shown copy,
-    `group` how many units together the promise is made for (a quantile's own key of that name stands in `options`).
+    `group` how many units together the promise is made for (a quantile's own key of that name stands in `options`), `waves` how
+    many releases of a series share the amounts.
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -72,6 +74,7 @@ def table(
             "definition": definition or _definition(amounts),
             **amounts,
             "group": group,
+            "waves": waves,
             "mechanism": mechanism,
             "noise": noise,
             "strategy": strategy,

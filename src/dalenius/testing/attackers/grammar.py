@@ -18,7 +18,13 @@ Document = dict[str, Any]
 POLICY = load_policy(
     {
         "allow": {
-            "acknowledge": ["fixed_weights", "individual", "bootstrap", "public_membership"],
+            "acknowledge": [
+                "fixed_weights",
+                "individual",
+                "bootstrap",
+                "public_membership",
+                "public_attributes",
+            ],
             "evidence": ["proved", "enumerated", "computational", "audited", "search", "none"],
         },
         "floors": {"bootstrap": 1, "individual": 1},
@@ -96,6 +102,7 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
     variables = {name: Variable(name=name, domain=c) for name, c in categories.items()}
     level = Hierarchy.of("half", {"up": ("n", "e"), "down": ("s",)}, categories["region"])
     variables["region"] = replace(variables["region"], hierarchies=(level,))
+    variables["two"] = replace(variables["two"], public_source="a public register")
     for name, low, high in (("age", 0, chance.choice((1, 4, 6))), ("pay", chance.choice((-3, -1, 0)), 3)):
         bounds = Bounds(
             lower=Fraction(low),
@@ -166,6 +173,7 @@ def budget_of(chance: random.Random, name: str) -> Document:
         "zero_concentrated": {"rho": chance.choice(("0.05", "0.5", "2"))}
         | ({"delta": delta} if chance.random() < 0.3 else {}),
         "individual": {"epsilon": epsilon},
+        "public_attributes": {"epsilon": epsilon},
         "bootstrap": chance.choice(
             ({"epsilon": epsilon}, {"rho": "0.5"}, {"epsilon": epsilon, "delta": delta})
         ),
