@@ -17,6 +17,9 @@ from verify import _evidence as evidence
 
 def main(arguments: list[str]) -> int:
     """Run the named modules, or all, print one JSON object each; the exit code is the number of failed claims."""
+    if "--help" in arguments:
+        print(__doc__)
+        return 0
     if "--page" in arguments:
         evidence.write_page()
         return 0

@@ -68,3 +68,16 @@ def test_members_that_are_too_wide_or_have_no_terms_are_refused() -> None:
         AveragedLaplace(Fraction(1), 0)
     with pytest.raises(ParameterError):
         AveragedLaplace(Fraction(1), 51)
+
+
+@pytest.mark.parametrize(
+    ("rate", "terms"), [("1", 10), ("5/2", 10), ("1/10", 1), ("1/8", 20), ("3", 2), ("30", 10)]
+)
+def test_no_loss_of_the_published_law_exceeds_the_rate_however_far_out(rate: str, terms: int) -> None:
+    law = AveragedLaplace(rate=Fraction(rate), terms=terms)
+    logs = law.log_pmf(np.arange(-6000, 6001))
+    assert np.isfinite(logs).all() and np.exp(logs).sum() == pytest.approx(1)
+    falls = -np.diff(logs[6000:])
+    assert (falls > 0).all() and falls.max() <= float(law.rate) * (1 + 1e-9)
+    # Log-concave, as a convolution of log-concave laws is; to the digits of floats.
+    assert np.diff(falls).min() > -1e-8

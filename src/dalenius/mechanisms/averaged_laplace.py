@@ -31,7 +31,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.calibrate import StatedFamily
 from dalenius.core.conversions import discrete_laplace_to_rho
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.law import FloatArray, IntArray, WeightTable, tails_of
+from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_enclosure, rational
@@ -47,6 +47,7 @@ _USUAL, _MOST = 10, 50
 _LEAST_RATE, _MOST_RATE = Fraction(1, 64), 10**4
 _GUARD = 64
 _ESTIMATED_BITS = 144
+_LISTED_BITS, _DIGITS_BITS = 160, 36
 
 
 class AveragedLaplaceParameters(Part):
@@ -122,12 +123,13 @@ class AveragedLaplace:
         return of_table(self.weights(_ESTIMATED_BITS), size)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """From the listed probabilities."""
-        tails = tails_of(self)
+        """From the listed probabilities where they have many digits; farther out by the shape of the tail, x^(terms - 1) b^x."""
+        logs, offset = _logs(self.rate, self.terms)
+        last = len(logs) - 1
         x = np.abs(np.asarray(k, dtype=np.int64))
-        inside = np.minimum(x, tails.last) - tails.first
-        with np.errstate(divide="ignore"):
-            return np.where(x > tails.last, -np.inf, np.log(tails.pmf[inside]))
+        beyond = np.maximum(x - last, 0)
+        grown = (self.terms - 1) * np.log1p(beyond / (last + offset))
+        return np.asarray(logs[np.minimum(x, last)] - float(self.rate) * beyond + grown)
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Pure, zero-concentrated as one draw is, and the exact curve where the moves are listed."""
@@ -163,6 +165,18 @@ class AveragedLaplace:
         return rates
 
 
+@lru_cache(maxsize=64)
+def _logs(rate: Fraction, terms: int) -> tuple[FloatArray, float]:
+    """log P(x) for x = 0, 1, … as far as a weight has ten digits, and where the tail's power law starts so that slopes agree."""
+    table = _weights(rate, terms, _LISTED_BITS)
+    total = sum(table.upper)
+    weights = [w for w in table.upper[-table.first :] if w >= 1 << _DIGITS_BITS]
+    logs = np.log(np.array([w / total for w in weights]))
+    rise = float(rate) + float(logs[-1] - logs[-2]) if len(logs) > 1 else 0.0
+    offset = (terms - 1) / rise - (len(logs) - 1) if rise > 0 else 0.0
+    return logs, max(offset, 1.0)
+
+
 def _length(rate: float, terms: int, bits: int) -> int:
     """From where on weights and all that lies beyond are far below a unit: x^(2 terms) exp(-rate x) < 2^-bits."""
     x = 8.0
@@ -195,5 +209,6 @@ def _weights(rate: Fraction, terms: int, bits: int) -> WeightTable:
     lower, upper = [w >> shift for w in lower], [-(-w >> shift) for w in upper]
     last = next((j for j in range(size) if upper[j] <= 1), size - 1)
     lower, upper = lower[: last + 1], upper[: last + 1]
-    outside = 1 + int(1 / -expm1(-float(rate) / 2))
+    # Beyond the list a weight falls by exp(-rate / 4) at least: by a saddle point that is so from 0.54 terms / rate on.
+    outside = 1 + int(1 / -expm1(-float(rate) / 4))
     return WeightTable(bits, -last, lower[:0:-1] + lower, upper[:0:-1] + upper, outside, outside)
