@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.core import registry
 from dalenius.core.law import Additive
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
@@ -13,6 +14,8 @@ from dalenius.curator.curator import Curator
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, NotAllowed, PolicyError, RequestError, Unsupported
 from dalenius.spec.load import load_dataset, load_policy, load_request
+from dalenius.testing.asking import plan_of
+from dalenius.testing.toy import toy_domain
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
@@ -275,3 +278,12 @@ def test_named_noise_of_margins_is_what_is_drawn(name: str) -> None:
     document["table"] = {"rows": ["a"], "margins": "all"}
     document["privacy"] |= {"mechanism": name}
     assert planned(document).mechanism == name
+
+
+@pytest.mark.parametrize("measure", ["propose_test_release", "range_count"])
+def test_numbers_that_are_cut_to_what_is_possible_are_no_unbiased_ones(measure: str) -> None:
+    example = registry.get("methods", measure).examples[0]
+    domain = toy_domain()
+    assert plan_of(domain, example).limits is not None
+    with pytest.raises(NotAllowed, match="biased"):
+        plan_of(domain, example, {"table": {"unbiased": True}})

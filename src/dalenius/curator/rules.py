@@ -120,6 +120,8 @@ def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
     is_linear = _shows_blocks(plan) or joint.is_combined(plan.law)
     # Noise that follows the data is shown as biased, whatever its mean: its law is not published or may be cut.
     is_linear = is_linear and not plan.neighbours.scope.is_data_dependent
+    # A value that is cut to what is possible is biased, and whether one is cut is known only afterwards.
+    is_linear = is_linear and plan.limits is None
     if not is_linear or any(isinstance(law, Additive) and law.noise.mean != 0 for law in laws):
         raise NotAllowed(
             "The policy says unbiased = true: the expected shown value is the exact one. These numbers are selected,"
