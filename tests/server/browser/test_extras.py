@@ -33,7 +33,7 @@ def test_drag_and_drop_changes_part_of_the_page(page: Any) -> None:
     page.locator(".chip[data-variable=mode]").drag_to(page.locator("[data-place=wafers]"))
     page.wait_for_url(re.compile(r"columns=age&wafers=mode&"))
     assert loads == []
-    page.wait_for_function("document.getElementById('live').textContent.includes('16 cells')")
+    page.locator("#live", has_text="16 cells").wait_for(state="attached")
     page.go_back()
     page.wait_for_url(re.compile(r"rows=mode&columns=age&"))
     page.locator(".zone[data-place=rows] .chip[data-variable=mode]").wait_for()
@@ -46,7 +46,7 @@ def test_a_change_of_precision_updates_the_preview_and_keeps_the_focus(page: Any
     page.fill("#epsilon", "0.05")
     page.keyboard.press("Tab")
     page.wait_for_url(re.compile(r"epsilon=0\.05"))
-    page.wait_for_function("document.querySelector('aside.preview').innerText.includes('ε = 0.05')")
+    page.locator("aside.preview", has_text="ε = 0.05").wait_for()
     assert page.inner_text("aside.preview") != before
     assert page.evaluate("document.activeElement.tagName") != "BODY"
 
@@ -56,7 +56,7 @@ def test_copying_needs_no_permission_from_another_site(page: Any) -> None:
     page.wait_for_url(re.compile(r"rows=mode"))
     page.click("summary:has-text('Copy as command')")
     page.click("[data-copy=copy-document]")
-    page.wait_for_function("document.querySelector('[data-copy=copy-document]').textContent === 'Copied'")
+    page.locator("[data-copy=copy-document]", has_text="Copied").wait_for()
 
 
 def test_a_double_click_spends_once(page: Any, site: Any) -> None:

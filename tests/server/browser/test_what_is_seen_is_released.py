@@ -102,7 +102,7 @@ def test_a_measure_chosen_and_released_at_once_is_the_measure_that_is_released(
     page.select_option("#measure", label="Total of Minutes on the way")
     press_at(page, box)
     page.get_by_role("heading", name="Total of Minutes on the way by Age group").wait_for()
-    page.wait_for_function("!document.getElementById('release').disabled")
+    page.locator("#release:enabled").wait_for()
     assert charges(site) == before
     page.click("#release")
     release = released(site, page)
@@ -161,7 +161,7 @@ def test_without_a_connection_the_page_says_so_and_goes_on_when_it_is_back(enter
     page.get_by_text("There is no connection to the server").wait_for()
     assert charges(site) == before
     page.context.set_offline(False)
-    page.wait_for_function("!document.getElementById('release').disabled")
+    page.locator("#release:enabled").wait_for()
     page.click("#release")
     assert released(site, page).provenance.budget["epsilon"] == "0.052"
     assert charges(site) == before + 1
