@@ -1,4 +1,4 @@
-"""Six fixed records with two numbers, and the answer to a request on them."""
+"""Six fixed records with two numbers, two that lack one, and the answer to a request on them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,15 +20,15 @@ DATASET = {
     },
 }
 COLUMNS = {
-    "g": ["a", "a", "a", "b", "b", "b", "a"],
-    "x": [0, 1, 2, 2, 4, 6, 9],
-    "y": [1, 1, 3, 1, 2, 4, None],
-    "z": [0] * 7,
+    "g": ["a", "a", "a", "b", "b", "b", "a", "b"],
+    "x": [0, 1, 2, 2, 4, 6, 9, None],
+    "y": [1, 1, 3, 1, 2, 4, None, 10],
+    "z": [0] * 8,
 }
 
 
 def asked(table: Mapping[str, Any], epsilon: int = 900) -> tuple[Table, ...]:
-    """Tables shown, with so large a budget that noise hardly shows; the last record lacks y."""
+    """Tables shown, with so large a budget that noise hardly shows; the last records lack y, or x."""
     domain = DatasetDocument.from_dict(DATASET).domain()
     request = {"table": dict(table), "privacy": {"definition": "pure", "epsilon": epsilon}}
     plan = plan_of(domain, request, {})

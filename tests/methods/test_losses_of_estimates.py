@@ -15,6 +15,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.measurements.noisy import CombinedStatistic, Noisy
 from dalenius.spec.dataset import DatasetDocument
+from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mirrored_totals import MirroredTotals
@@ -23,7 +24,7 @@ from dalenius.statistics.power_sum import PowerSum
 from dalenius.testing.asking import plan_of
 from dalenius.testing.neighbours import DataSet, columns_of, units
 
-KINDS = (("a", 0, 0), ("a", 3, 2), ("b", 3, 0), ("b", 1, 2))
+KINDS = (("a", 0, 0, 2), ("a", 3, 2, 2), ("b", 3, 0, 2), ("b", 1, 2, 0))
 SIZE = 3
 TABLES: dict[str, dict[str, Any]] = {
     "mean": {"measure": "mean", "of": "x", "error": "sampling"},
@@ -36,7 +37,12 @@ TABLES: dict[str, dict[str, Any]] = {
     "standard deviation": {"measure": "standard_deviation", "of": "x"},
     "covariance": {"measure": "covariance", "of": "x", "other": "y"},
     "correlation": {"rows": ["g"], "measure": "correlation", "of": "x", "other": "y"},
+    "weighted mean": {"rows": ["g"], "measure": "mean", "of": "x", "weight": "w"},
+    "weighted mean, noise alone": {"measure": "mean", "of": "x", "weight": "w", "error": "noise"},
+    "weighted total": {"rows": ["g"], "measure": "total", "of": "x", "weight": "w"},
+    "weighted ratio": {"measure": "ratio", "of": "x", "other": "y", "weight": "w"},
 }
+POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
 PRIVACY: dict[str, dict[str, Any]] = {
     "pure": {"definition": "pure", "epsilon": 2},
     "zero_concentrated": {"definition": "zero_concentrated", "rho": 2, "mechanism": "discrete_gaussian"},
@@ -55,6 +61,7 @@ def domain_of(relation: Relation, *, has_size: bool, rows: int = 1) -> Domain:
                 "g": {"categories": ["a", "b"], "missing": "a", "unseen": "a"},
                 "x": {"bounds": [0, 3], "step": 1, "missing": "0"},
                 "y": {"bounds": [0, 2], "step": 1, "missing": "0"},
+                "w": {"bounds": [0, 2], "step": 1, "missing": "0"},
             },
         }
     ).domain()
@@ -121,16 +128,16 @@ def test_no_neighbours_lose_more_than_the_budget(
     name: str, definition: str, relation: Relation, has_size: bool
 ) -> None:
     domain = domain_of(relation, has_size=has_size)
-    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY[definition]}, {})
+    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY[definition]}, POLICY)
     worst = max(losses(plan, domain, SIZE if has_size else None))
     assert Fraction(2) / 5 < worst <= 2
 
 
-@pytest.mark.parametrize("name", ["means by group", "correlation"])
+@pytest.mark.parametrize("name", ["means by group", "correlation", "weighted mean", "weighted ratio"])
 @pytest.mark.parametrize("relation", list(Relation))
 def test_persons_with_two_rows_lose_no_more(name: str, relation: Relation) -> None:
     domain = domain_of(relation, has_size=False, rows=2)
-    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, {})
+    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, POLICY)
     assert max(losses(plan, domain, None)) <= 2
 
 
@@ -140,6 +147,9 @@ PLANTS = {
     "ratio": (MagnitudeTable, "ratio"),
     "variance": (PowerSum, "variance"),
     "covariance": (Moment, "covariance"),
+    "weighted mean": (MirroredTotals, "weighted mean, noise alone"),
+    "error of the design": (BinnedSums, "weighted mean"),
+    "weighted total": (MagnitudeTable, "weighted total"),
 }
 
 
@@ -156,5 +166,5 @@ def test_half_a_sensitivity_is_found(plant: str, monkeypatch: pytest.MonkeyPatch
 
     domain = domain_of(Relation.ADD_REMOVE, has_size=False)
     monkeypatch.setattr(statistic, "sensitivity", half)
-    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, {})
+    plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, POLICY)
     assert max(losses(plan, domain, None)) > 2

@@ -28,7 +28,7 @@ from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess._shown_counts import largest_error, shown_from
-from dalenius.spec.method import counts_records
+from dalenius.spec.method import counts_records, takes_weight
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
@@ -59,13 +59,13 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
 
 
 def check_weight(request: RequestDocument) -> None:
-    """A weight is for counts; with any other measure it would be left aside."""
+    """A weight is for counts, totals and their quotients; with any other measure it would be left aside."""
     table = request.table
-    if table.weight is not None and not counts_records(table.measure):
-        counts = " or ".join(repr(name) for name in registry.names("methods") if counts_records(name))
+    if table.weight is not None and not takes_weight(request.method):
+        measures = " or ".join(repr(name) for name in registry.names("methods") if takes_weight(name))
         raise Unsupported(
-            f"A weight is used with measure = {counts} only; a weighted {table.measure} is not served. Leave 'weight' out"
-            f" for the {table.measure} of the records themselves, or declare a variable that holds {table.of!r} times"
+            f"A weight is used with measure = {measures} only; a weighted {request.method} is not served. Leave 'weight' out"
+            f" for the {request.method} of the records themselves, or declare a variable that holds {table.of!r} times"
             f" {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
             weight=table.weight,

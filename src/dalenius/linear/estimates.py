@@ -4,7 +4,8 @@ noise               the error of the released number for the finite population: 
 noise and sampling  its error for the process behind the population: privacy noise and sampling
 
 A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
-treated on the log scale and correlations on Fisher's.
+treated on the log scale and correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
+by one, with replacement: sums of squared weights, at least what a design of independent inclusions has.
 
 Requires
     Independent additive noise of public laws; rows that are independent draws of the process, for the second error.
@@ -171,8 +172,12 @@ def _quotient(
     offset: float = 0.0,
     least: float = 1.0,
     is_binomial: bool = False,
+    records: FloatArray | float = np.inf,
 ) -> Estimated:
-    """offset + scale * above / below; `spread` are the sums of squares and products of what rows add to the two."""
+    """offset + scale * above / below; `spread` are the sums of squares and products of what rows add to the two.
+
+    `records` is how many equally weighted rows would tell as much of their spread; `below` itself, where it counts rows.
+    """
     scale = parts.number("scale", 1)
     a, b = above.values, below.values
     is_known = b >= least
@@ -198,7 +203,7 @@ def _quotient(
             fourth=residual.fourth,
             uncertainty=uncertainty if is_sampling and not is_binomial else 0.0,
             sampling=more,
-            records=b if least == 1 else np.inf,
+            records=b if least == 1 else records,
         )
         exact = None if is_sampling else residual.exact_half(confidence)
         if exact is not None:
@@ -254,6 +259,62 @@ def _ratio(parts: _Parts) -> Estimated:
         spread = (parts.raw("squares"), parts.raw("products"), parts.raw("squares of the other"))
     above, below = parts.raw("total"), parts.raw("total of the other")
     return _quotient(parts, above, below, spread, least=parts.number("least", 1))
+
+
+def _weighted_mean(parts: _Parts) -> Estimated:
+    """Hajek's mean from mirrored weighted totals; the squared weights come in the three parts of (1 - t + t)^2 = 1, t from bound to bound."""
+    above, width = parts.raw("above"), parts.number("high") - parts.number("low")
+    below = above.plus(parts.raw("below")).times(1 / width)
+    offset, step = parts.number("low") * parts.number("scale"), parts.number("weight step")
+    spread, records = None, np.full(1, np.inf)
+    if parts.has("lower squares"):
+        unit = parts.number("lower squares unit")
+        lower, both, upper = (
+            parts.raw(name).times(unit) for name in ("lower squares", "middle squares", "upper squares")
+        )
+        squares = lower.plus(both).plus(upper)
+        spread = (upper.times(width**2), both.times(0.5).plus(upper).times(width), squares)
+        records = np.maximum(below.values, 1.0) ** 2 / np.maximum(squares.values, 1.0)
+    estimate = _quotient(
+        parts, above, below, spread, offset=offset, least=parts.number("least"), records=records
+    )
+    return replace(estimate, counts=below.times(step))
+
+
+def _weighted_ratio(parts: _Parts) -> Estimated:
+    spread = None
+    if parts.has("squares"):
+        first, second, third = (
+            parts.raw(name).times(parts.number(f"{name} unit"))
+            for name in ("squares", "products", "squares of the other")
+        )
+        spread = (first, second, third)
+    above, below = parts.raw("total"), parts.raw("total of the other")
+    return _quotient(parts, above, below, spread, least=parts.number("least"))
+
+
+def _weighted_total(parts: _Parts) -> Estimated:
+    """The expansion estimator, whose design variance is at most the sum of squares of what rows add to it."""
+    total, scale = parts.raw("total"), parts.number("scale")
+    noise, sampling, uncertainty = total.variance, np.zeros(1), np.zeros(1)
+    if parts.has("squares"):
+        squares = parts.raw("squares").times(parts.number("squares unit"))
+        sampling, uncertainty = np.maximum(squares.values, 0.0), squares.variance
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        if not is_sampling:
+            half = np.asarray(total.exact_half(confidence))
+        else:
+            both = noise + sampling
+            half = reach(confidence, both, fourth=total.fourth, uncertainty=uncertainty) * np.sqrt(both)
+        return scale * (total.values - half), scale * (total.values + half)
+
+    return Estimated(
+        values=scale * total.values,
+        variance=scale**2 * noise + 0 * total.values,
+        sampled=scale**2 * (noise + sampling) if parts.has("squares") else None,
+        ends=ends,
+    )
 
 
 def _variance(parts: _Parts) -> Estimated:
@@ -394,4 +455,7 @@ ESTIMATES: dict[str, Callable[[_Parts], Estimated]] = {
     "standard deviation": _standard_deviation,
     "covariance": _covariance,
     "correlation": _correlation,
+    "weighted mean": _weighted_mean,
+    "weighted ratio": _weighted_ratio,
+    "weighted total": _weighted_total,
 }

@@ -85,9 +85,23 @@ def wants_sampling(question: Question) -> bool:
 
 
 def rows_with(question: Question, *others: str) -> TableQuery:
-    """The rows of each cell that have the variable, and the others beside it."""
-    present = tuple(Filter(variable=name, low=question.domain.variable(name).bounds.low) for name in others)
+    """The rows of each cell that have the variable, and the others beside it, whichever of them is summed."""
+    names = (question.of, *others) if others and may_lack(question) else others
+    present = tuple(Filter(variable=name, low=question.domain.variable(name).bounds.low) for name in names)
     return replace(question.query, value=question.of, where=(*question.where, *present))
+
+
+def may_lack(question: Question) -> bool:
+    """Whether a row can lack the variable."""
+    return question.domain.variable(question.of).may_drop
+
+
+def of_both(question: Question, other: str) -> dict[str, str]:
+    """What a law says of rows that have two variables, where they can lack the first.
+
+    A law that is silent there is that of sums of the second variable over rows that may lack the first: neither is served for the other.
+    """
+    return {"counted": f"rows with {question.of} and {other}"} if may_lack(question) else {}
 
 
 def constants(bounds: Bounds) -> dict[str, int]:
@@ -244,11 +258,12 @@ def estimate_tables(
         is_unbiased=False,
         sampled=None if made.sampled is None else shown(made.sampled),
     )
-    counts = made.counts
+    counts, is_weighted = made.counts, "weight step" in law.parameters
     if counts is None or not counts.weights.any():
         return (first,)
     return first, Table(
-        name="count",
+        name="weighted count" if is_weighted else "count",
+        measure="weighted count" if is_weighted else "count",
         space=space,
         values=np.nan_to_num(shown(counts.values)),
         variance=np.nan_to_num(shown(counts.variance)),

@@ -16,6 +16,7 @@ from dalenius.methods._moments import (
     constants,
     middle,
     noisy,
+    of_both,
     plan_estimate,
     public_size,
     rows_with,
@@ -154,7 +155,9 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
         estimate,
         f"{estimate} of {question.of} and {other}",
         parts,
-        {"size": size, "scale": bounds.step * beside.step if is_covariance else 1} | constants(bounds),
+        {"size": size, "scale": bounds.step * beside.step if is_covariance else 1}
+        | constants(bounds)
+        | of_both(question, other),
         (-largest, largest) if is_covariance else (Fraction(-1), Fraction(1)),
         warnings=(CLIPPED, NORMAL),
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dalenius.core.domain import Bounds
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
@@ -22,6 +23,13 @@ from dalenius.statistics.weighted_count import WeightedCount
 # What a policy acknowledges to say that survey weights were fixed without looking at the sample.
 FIXED_WEIGHTS = "fixed_weights"
 SHARE_FOR_VARIANCE = Fraction(1, 10)
+
+
+def fixed_weight(question: Question) -> tuple[str, Bounds]:
+    """The weight and its bounds, where the custodian declares that weights are fixed and none is negative; a refusal elsewhere."""
+    weight, is_fixed = str(question.weight), FIXED_WEIGHTS in question.policy.allow.acknowledge
+    WeightedCount.of(question.domain, weight, question.space, is_fixed=is_fixed)
+    return weight, question.domain.variable(weight).bounds
 
 
 def plan_weighted(question: Question) -> TablePlan:

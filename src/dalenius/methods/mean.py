@@ -3,7 +3,7 @@
 `error = "bootstrap"` takes both errors from noisy totals of resampled files.
 
 `error = "sampling"` gives both errors: nine tenths of the budget go to the totals and one to the squares. `error = "noise"` leaves
-the squares out. Where the number of rows is public it is not paid for.
+the squares out. Where the number of rows is public it is not paid for. With `weight` it is the weighted mean, with the error of the design.
 
 A request without `error` is the older question, which stays as it was: a centred total and a count, measured side by side with
 half of the budget each, and divided. Neither is biased, their ratio is nearly unbiased, and where the released count is below one
@@ -32,6 +32,7 @@ from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._moments import (
     CLIPPED,
     NOISE_ALONE,
+    SAMPLING,
     TYPICAL,
     constants,
     plan_estimate,
@@ -44,6 +45,7 @@ from dalenius.methods._moments import (
 )
 from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
+from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -74,6 +76,7 @@ class MeanMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
+    takes_weight: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (
@@ -122,6 +125,10 @@ class MeanMethod:
             },
             "privacy": {"definition": "approximate", "epsilon": 4, "delta": "1/1000000"},
         },
+        {
+            "table": {"rows": ["sex"], "measure": "mean", "of": "income", "weight": "weight"},
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
     )
 
     @staticmethod
@@ -130,6 +137,8 @@ class MeanMethod:
         if question.scope.is_data_dependent:
             return plan_mean_at_the_data(question)
         error = question.parameter("error")
+        if error != BOOTSTRAP and question.weight is not None:
+            return plan_weighted_mean(question)
         if error == BOOTSTRAP:
             return _replicated(question)
         return (
@@ -146,6 +155,11 @@ class MeanMethod:
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """As it is."""
         return "mean", dict(parameters)
+
+    @staticmethod
+    def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """With the error of sampling, unless another one is asked for."""
+        return {"error": SAMPLING, **parameters}
 
 
 def _replicated(question: Question) -> TablePlan:

@@ -1,7 +1,7 @@
 """Ratio of the totals of two numeric variables in each cell, with Fieller's interval for noise and for sampling.
 
 Four tenths of the budget go to each total; with `error = "sampling"` (the default) one fifth goes to the squares and products that
-the error of sampling needs. `per = 1000` makes it a rate. A single noisy ratio is never released.
+the error of sampling needs; with `weight` both totals are weighted. `per = 1000` makes it a rate. A single noisy ratio is never released.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.methods._moments import (
     CLIPPED,
     NOISE_ALONE,
+    of_both,
     plan_estimate,
     public_size,
     rows_with,
@@ -23,6 +24,7 @@ from dalenius.methods._moments import (
     whole_size,
 )
 from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
+from dalenius.methods._weighted_estimate import plan_weighted_ratio
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question
@@ -49,6 +51,7 @@ class RatioMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
+    takes_weight: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
@@ -79,11 +82,17 @@ class RatioMethod:
             "table": {"measure": "ratio", "of": "income", "other": "age", "per": 1000, "error": "noise"},
             "privacy": {"definition": "pure", "epsilon": 2},
         },
+        {
+            "table": {"measure": "ratio", "of": "income", "other": "age", "weight": "weight"},
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
     )
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """Two totals, and the squares and products if they are asked for."""
+        if question.weight is not None:
+            return plan_weighted_ratio(question)
         other, beside = other_of(question)
         bounds, has_sampling = question.bounds, wants_sampling(question)
         per = rational(question.parameter("per", 1), "per")
@@ -114,7 +123,8 @@ class RatioMethod:
             "ratio",
             f"ratio of {question.of} to {other}",
             tuple(parts),
-            {"scale": per * bounds.step / beside.step, "least": Fraction(least).limit_denominator(1000)},
+            {"scale": per * bounds.step / beside.step, "least": Fraction(least).limit_denominator(1000)}
+            | of_both(question, other),
             ("0" if bounds.low >= 0 else "-inf", "inf"),
             warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
         )

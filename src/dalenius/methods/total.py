@@ -1,18 +1,21 @@
-"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds, or with the errors of a private bootstrap."""
+"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds, weighted, or with the errors of a private bootstrap."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.errors import Unsupported
+from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total
 from dalenius.methods._learned_bounds import plan_learned_bounds
-from dalenius.methods._moments import public_size
+from dalenius.methods._moments import SAMPLING, public_size
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._replicates import Resampled, plan_replicates
+from dalenius.methods._weighted_estimate import plan_weighted_total
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -31,7 +34,7 @@ class TotalParameters(Part):
     option: str | None = None
     membership: str | None = None
     declared: str | tuple[str, ...] = ()
-    error: Literal["bootstrap"] | None = None
+    error: Literal["noise", "sampling", "bootstrap"] | None = None
     replicates: int | None = None
 
 
@@ -42,6 +45,7 @@ class TotalMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
+    takes_weight: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
@@ -85,6 +89,10 @@ class TotalMethod:
             },
             "privacy": {"definition": "zero_concentrated", "rho": "1/4", "delta": "1/1000000"},
         },
+        {
+            "table": {"rows": ["sex"], "measure": "total", "of": "income", "weight": "weight"},
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
     )
 
     @staticmethod
@@ -94,7 +102,16 @@ class TotalMethod:
             return plan_total_at_the_data(question)
         if question.scope is Scope.WITHIN_THE_DATA:
             return plan_bootstrap_total(question)
-        if question.parameter("error") is not None:
+        error = question.parameter("error")
+        if error != BOOTSTRAP and question.weight is not None:
+            return plan_weighted_total(question)
+        if error not in (None, BOOTSTRAP):
+            raise Unsupported(
+                f"error = {error!r} is for weighted totals; without a weight a total is of the records on file, and error ="
+                ' "bootstrap" gives the error of sampling.',
+                key="error",
+            )
+        if error is not None:
             return _replicated(question)
         if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
@@ -121,6 +138,11 @@ class TotalMethod:
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """As it is."""
         return "total", dict(parameters)
+
+    @staticmethod
+    def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """With the error of sampling, unless another one is asked for."""
+        return {"error": SAMPLING, **parameters}
 
 
 def _replicated(question: Question) -> TablePlan:

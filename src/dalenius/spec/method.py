@@ -51,7 +51,8 @@ class Method(Protocol):
     `has_error` whether its numbers carry a published error;
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
-    A method may state `form_keys`, what a form writes beside its name.
+    A method may state `form_keys`, what a form writes beside its name, and `takes_weight`, whether its rows may be weighted where a cell
+    is no number of records; then also `keys_with_weight(parameters)`, its keys as a weighted request means them.
     """
 
     name: ClassVar[str]
@@ -115,6 +116,14 @@ def answer_of(method: str) -> AnswerKind:
     """What a cell of this method's answer is."""
     answer: AnswerKind = getattr(registry.get("methods", method), "answer", AnswerKind.VALUE)
     return answer
+
+
+def takes_weight(measure: str) -> bool:
+    """Whether rows may be weighted."""
+    return counts_records(measure) or (
+        measure in registry.names("methods")
+        and getattr(registry.get("methods", measure), "takes_weight", False) is True
+    )
 
 
 def counts_records(measure: str) -> bool:

@@ -59,6 +59,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "en": "The weights are fixed by the custodian's declaration.",
         "de": "Die Gewichte sind durch die Erklärung der Datenhaltenden festgelegt.",
     },
+    "design_error": {
+        "en": "The error with sampling is that of the survey's design, as if records had been drawn independently of one another with"
+        " chances in inverse proportion to their weights; strata make it smaller, clusters larger.",
+        "de": "Der Fehler mit Stichprobe ist der des Erhebungsplans, als wären Datensätze unabhängig voneinander gezogen worden, mit"
+        " Chancen umgekehrt zu ihren Gewichten; Schichten machen ihn kleiner, Klumpen größer.",
+    },
     "learned_bounds": {
         "en": "These are totals of values clipped at the released bounds, and the intervals are for those. The totals themselves are"
         " larger by what was clipped, which is not known.",

@@ -161,7 +161,10 @@ class RequestDocument(Document):
                     f"[table] of a {name}",
                 )
         method.Parameters.model_validate(own)
-        measure, kept = method.written(own | dict(options))
+        stated = own | dict(options)
+        if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
+            stated = method.keys_with_weight(stated)
+        measure, kept = method.written(stated)
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
         rest = {key: part for key, part in privacy.items() if key != "options"}

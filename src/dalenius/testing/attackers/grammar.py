@@ -205,6 +205,8 @@ def request_of(
         table["where"] = chance.choice(
             ({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]})
         )
+    if scope is Scope.EVERYWHERE and getattr(method, "takes_weight", False) and chance.random() < 0.2:
+        table["weight"] = "weight"
     return {"table": table, "privacy": privacy}
 
 

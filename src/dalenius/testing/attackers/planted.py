@@ -25,6 +25,7 @@ from dalenius.measurements.residual import Residual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
+from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -135,6 +136,14 @@ FAULTS: tuple[Fault, ...] = (
         "sensitivity",
         lambda right: lambda self, near: right(replace(self, largest=isqrt(self.largest)), near),
         "count",
+        keys={"table": {"weight": "weight"}},
+    ),
+    Fault(
+        "the error of the design is priced by half of its squares",
+        BinnedSums,
+        "sensitivity",
+        lambda right: lambda self, near: right(self, near).times(Fraction(1, 2)),
+        "mean",
         keys={"table": {"weight": "weight"}},
     ),
     Fault(

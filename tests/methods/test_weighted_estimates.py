@@ -1,0 +1,128 @@
+"""Weighted means, totals and ratios: known answers with both errors on fixed records, one spelling, and what is refused."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Table
+from dalenius.curator import gate
+from dalenius.engines.memory import MemorySource
+from dalenius.errors import DaleniusError, Unsupported
+from dalenius.linear.estimates import estimated
+from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.request import RequestDocument
+from dalenius.testing.asking import plan_of
+
+POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
+DATASET: dict[str, Any] = {
+    "dataset": {"name": "d", "population": "p", "public": True},
+    "variables": {
+        "g": {"categories": ["a", "b"]},
+        "x": {"bounds": [-10, 40], "step": "0.5"},
+        "y": {"bounds": [0, 20], "step": 1},
+        "w": {"bounds": [0, 4], "step": "0.5"},
+        "v": {"bounds": [-1, 1], "step": 1},
+        "none": {"bounds": [0, 0], "step": 1},
+    },
+}
+X = np.arange(60) % 31 - 4.0
+Y = np.arange(60) % 17 + 2.0
+W = 0.5 * (np.arange(60) % 8 + 1)
+COLUMNS = {
+    "g": ["a", "b"] * 30 + ["a", "a"],
+    "x": [*X.tolist(), None, 30],
+    "y": [*Y.tolist(), 3, 3],
+    "w": [*W.tolist(), 4, None],
+    "v": [0] * 62,
+    "none": [0] * 62,
+}
+
+
+def asked(table: dict[str, Any], epsilon: int = 900) -> tuple[Table, ...]:
+    """With so large a budget that noise hardly shows; the last two records lack the number or the weight."""
+    domain = DatasetDocument.from_dict(DATASET).domain()
+    plan = plan_of(domain, {"table": table, "privacy": {"definition": "pure", "epsilon": epsilon}}, POLICY)
+    source = MemorySource.of(domain, COLUMNS)
+    passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("weighted"))
+    tables = plan.assemble(passage.blocks)
+    lower, upper = estimated(plan.law, passage.blocks, tables[0].space.size).ends(  # type: ignore[arg-type]
+        0.95, tables[0].sampled is not None
+    )
+    assert np.all(lower <= tables[0].values) and np.all(tables[0].values <= upper)
+    return tables
+
+
+def test_means_are_the_known_ones_with_the_error_of_the_design() -> None:
+    table, counts = asked({"rows": ["g"], "measure": "mean", "of": "x", "weight": "w"})
+    for place, part in enumerate((slice(0, None, 2), slice(1, None, 2))):
+        x, w = X[part], W[part]
+        mean = w @ x / w.sum()
+        assert table.values[place] == pytest.approx(mean, rel=5e-3)
+        assert counts.values[place] == pytest.approx(w.sum(), rel=5e-3)
+        error = sqrt(float(w**2 @ (x - mean) ** 2)) / w.sum()
+        assert sqrt(table.sampled[place]) == pytest.approx(error, rel=0.05)  # type: ignore[index]
+    assert table.measure == "mean" and counts.measure == "weighted count"
+
+
+def test_totals_and_ratios_are_the_known_ones() -> None:
+    (total,) = asked({"measure": "total", "of": "x", "weight": "w"})
+    assert total.values[0] == pytest.approx(W @ X, rel=5e-3)
+    assert sqrt(total.sampled[0]) == pytest.approx(sqrt(float((W * X) @ (W * X))), rel=0.05)  # type: ignore[index]
+    (ratio,) = asked({"measure": "ratio", "of": "x", "other": "y", "weight": "w", "per": 10})
+    value = W @ X / (W @ Y)
+    assert ratio.values[0] == pytest.approx(10 * value, rel=5e-3)
+    error = 10 * sqrt(float(W**2 @ (X - value * Y) ** 2)) / (W @ Y)
+    assert sqrt(ratio.sampled[0]) == pytest.approx(error, rel=0.1)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("measure", ["mean", "total"])
+def test_the_error_of_the_design_is_left_out_where_it_is_not_wanted(measure: str) -> None:
+    table = asked({"measure": measure, "of": "x", "weight": "w", "error": "noise"})[0]
+    assert table.sampled is None
+
+
+@pytest.mark.parametrize("measure", ["mean", "total"])
+def test_the_usual_error_has_one_spelling(measure: str) -> None:
+    privacy = {"definition": "pure", "epsilon": 1}
+    table = {"measure": measure, "of": "x", "weight": "w"}
+    said, meant = (
+        RequestDocument.from_dict({"table": one, "privacy": privacy})
+        for one in (table | {"error": "sampling"}, table)
+    )
+    assert said == meant
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weight": "v"},
+        {"weight": "none"},
+        {"weight": "x"},
+        {"weight": "g"},
+        {"weight": "w", "of": "none"},
+        {"weight": "w", "rows": [{"variable": "x", "cuts": [-10, 0, 41]}]},
+        {"error": "both", "weight": "w"},
+    ],
+)
+def test_what_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(DaleniusError):
+        asked({"measure": "mean", "of": "x"} | wrong)
+
+
+def test_weights_that_are_not_declared_fixed_are_refused() -> None:
+    domain = DatasetDocument.from_dict(DATASET).domain()
+    request = {
+        "table": {"measure": "mean", "of": "x", "weight": "w"},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(Unsupported, match="not declared fixed"):
+        plan_of(domain, request, {})
+
+
+@pytest.mark.parametrize("error", ["noise", "sampling"])
+def test_a_total_of_the_records_on_file_has_no_error_of_a_design(error: str) -> None:
+    with pytest.raises(Unsupported, match="weighted totals"):
+        asked({"measure": "total", "of": "x", "error": error})
