@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from dalenius.core.domain import Bounds, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours
-from dalenius.engines import _contribution
+from dalenius.engines import _contribution, _people
 from dalenius.engines._contribution import code_type, kept, kept_rows
 from dalenius.engines._people import people_of
+from dalenius.engines._person_words import digit_words, person_word, text_words
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8)
 RULES = pytest.mark.parametrize("rule", [1, 2])
@@ -95,9 +96,10 @@ def test_whole_columns_equal_person_by_person(rule, persons, most, seed) -> None
     kind = pa.string() if any(isinstance(p, str) for p in persons) else pa.int64()
     half = len(persons) // 2
     chunks = [pa.array(persons[:half], kind), pa.array(persons[half:], kind)]
-    keep, count = kept_rows(domain, b"s", columns, people_of(chunks))
+    people = people_of(chunks)
+    keep = kept_rows(domain, b"s", columns, people)
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
-    assert count == len({p for p in persons if p is not None})
+    assert people.count() == len({p for p in persons if p is not None})
 
 
 def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rule(monkeypatch) -> None:
@@ -109,23 +111,56 @@ def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rul
     domain = domain_of(2, 2, sizes=(5,))
     columns = {"v0": np.array([4, 3, 2, 1, 0, 4, 4], dtype=np.int8)}
     persons = ["a", "b", "a", "b", "a", "a", "b"]
-    keep, _ = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
+    keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons) == [1, 2, 3, 4]
 
 
 def test_many_persons_in_several_stretches_equal_one_by_one(monkeypatch) -> None:
-    monkeypatch.setattr(_contribution, "_PERSONS_AT_ONCE", 7)
+    monkeypatch.setattr(_people, "ROWS_AT_ONCE", 7)
     rng = np.random.default_rng(5)
     domain, persons = domain_of(2, 2, sizes=(400,)), rng.integers(0, 60, 400).tolist()
     columns = {"v0": rng.permutation(400).astype(np.int16)}
-    keep, _ = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
+    keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
+
+
+def test_persons_that_the_sorted_bits_do_not_tell_apart_are_told_apart_by_their_numbers(monkeypatch) -> None:
+    """With a factor of 1 the high bits of small numbers are all zero."""
+    rng = np.random.default_rng(6)
+    domain, persons = domain_of(2, 2, sizes=(300,)), rng.integers(0, 60, 300).tolist()
+    columns = {"v0": rng.permutation(300).astype(np.int16)}
+    monkeypatch.setattr(_contribution, "_factor", lambda secret: 1)
+    keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
+    assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
+
+
+def test_of_equal_rows_at_the_bound_as_many_stay_as_may() -> None:
+    rng = np.random.default_rng(7)
+    domain, persons = domain_of(3, 2, sizes=(2,)), rng.integers(0, 50, 400).tolist()
+    columns = {"v0": rng.integers(0, 2, 400).astype(np.int8)}
+    keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
+    stay = expected_of(domain, b"s", columns, persons)
+    owners = np.array(persons)
+    assert sorted(zip(owners[keep], columns["v0"][keep], strict=True)) == sorted(
+        zip(owners[stay], columns["v0"][stay], strict=True)
+    )
+    assert np.bincount(owners[keep]).max() == 3
 
 
 @pytest.mark.parametrize("texts", [["", "a", ""], ["ab", "", ""], [""], ["Zoë", "b" * 99], []])
 def test_words_of_many_persons_equal_the_word_of_each(texts) -> None:
-    words = _contribution._person_words(pa.array(["before", *texts], pa.string())[1:])
-    assert words.tolist() == [_contribution._person_word(text.encode()) for text in texts]
+    words = text_words(pa.array(["before", *texts], pa.string())[1:])
+    assert words.tolist() == [person_word(text.encode()) for text in texts]
+
+
+def test_words_of_whole_numbers_are_the_words_of_their_digits() -> None:
+    ends = [sign * 10**k + step for k in range(19) for step in (-1, 0, 1) for sign in (-1, 1)]
+    numbers = np.array([*ends, 10_203, 100_000_001, 2**63 - 1, -(2**63)], dtype=np.int64)
+    assert digit_words(numbers).tolist() == [person_word(str(n).encode()) for n in numbers.tolist()]
+    assert (
+        digit_words(np.array([-7, 0, 12], dtype=np.int16)).tolist()
+        == digit_words(np.array([-7, 0, 12])).tolist()
+    )
 
 
 def test_every_row_of_a_person_has_the_same_chance() -> None:
@@ -133,8 +168,8 @@ def test_every_row_of_a_person_has_the_same_chance() -> None:
     domain = domain_of(1, 2, sizes=(6,))
     columns = {"v0": np.tile(np.arange(6, dtype=np.int8), 6_000)}
     people = people_of([pa.array(np.repeat(np.arange(6_000), 6))])
-    keep, count = kept_rows(domain, b"a secret", columns, people)
-    shares = np.bincount(columns["v0"][keep], minlength=6) / count
+    keep = kept_rows(domain, b"a secret", columns, people)
+    shares = np.bincount(columns["v0"][keep], minlength=6) / people.count()
     assert np.abs(shares - 1 / 6).max() < 0.029
 
 

@@ -21,14 +21,12 @@ from numpy.typing import NDArray
 
 from dalenius.core.domain import FIRST_ROW_CHOICE, Domain, Variable
 from dalenius.engines._people import People
+from dalenius.engines._person_words import digit_words, person_word, text_words
 from dalenius.exact.siphash import siphash, siphash_columns
 
 IntArray = NDArray[np.int64]
 Words = NDArray[np.uint64]
-_FACTOR = 0x9E3779B97F4A7C15
-_MASK = 2**64 - 1
 _LETTERS = {1: "b", 2: "h", 4: "i", 8: "q"}
-_PERSONS_AT_ONCE = 1 << 16
 
 
 def code_type(variable: Variable) -> np.dtype[Any]:
@@ -58,7 +56,7 @@ def _row_key(
         key = blake2b(secret).digest()
         return blake2b(content, key=key, digest_size=16, person=b"dalenius-rows").digest(), tuple(codes)
     kinds = "".join(_LETTERS[code_type(variable).itemsize] for variable in domain.variables.values())
-    message = pack(f"<Q{kinds}", _person_word(name), *codes)
+    message = pack(f"<Q{kinds}", person_word(name), *codes)
     return siphash(_key(secret), message), tuple(codes)
 
 
@@ -66,135 +64,88 @@ def _key(secret: bytes) -> bytes:
     return blake2b(blake2b(secret).digest(), digest_size=16, person=b"dalenius-rows-2").digest()
 
 
-def _person_word(name: bytes) -> int:
-    """The word that stands for a person's text: the sum of (byte + 1) * factor^place, modulo 2^64."""
-    word, power = 0, 1
-    for byte in name:
-        word, power = word + (byte + 1) * power & _MASK, power * _FACTOR & _MASK
-    return word
+def _factor(secret: bytes) -> int:
+    """The odd number by which persons are spread before they are sorted; no choice depends on it."""
+    return int.from_bytes(blake2b(secret, digest_size=8, person=b"dalenius-spread").digest()) | 1
 
 
 def kept_rows(
     domain: Domain, secret: bytes, columns: Mapping[str, NDArray[Any]], people: People
-) -> tuple[NDArray[np.bool_], int]:
-    """Which rows of whole coded columns count, and how many persons there are."""
-    order = _by_person(people)
-    numbers = people.numbers[order]
-    starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])) if len(order) else np.empty(0, int)
-    sizes = np.diff(starts, append=len(order))
+) -> NDArray[np.bool_]:
+    """Which rows of whole coded columns count."""
     keep = np.ones(len(people.numbers), dtype=bool) if people.present is None else people.present.copy()
-    is_over = sizes > domain.neighbours.max_rows
-    if is_over.any():
-        persons, numbers = people.texts(numbers[starts[is_over]]), np.empty(0)
-        rows = order[np.repeat(is_over, sizes)]
-        keep[rows] = False
-        choose = _chosen_one_by_one if domain.row_choice == FIRST_ROW_CHOICE else _chosen
-        ordered = [columns[name] for name in domain.variables]
-        keep[choose(domain, secret, ordered, rows, sizes[is_over], persons)] = True
-    return keep, len(sizes)
-
-
-def _by_person(people: People) -> NDArray[Any]:
-    """Rows that have a person, one person after another."""
-    narrow = np.int32 if len(people.numbers) < 2**31 else np.int64
-    if people.present is None:
-        return np.argsort(people.numbers).astype(narrow)
-    rows = np.flatnonzero(people.present).astype(narrow)
-    return rows[np.argsort(people.numbers[rows])]
+    choose = _chosen_one_by_one if domain.row_choice == FIRST_ROW_CHOICE else _chosen
+    for rows, sizes in people.crowds(domain.neighbours.max_rows, _factor(secret)):
+        codes = [columns[name][rows] for name in domain.variables]
+        persons = people.numbers[rows[np.cumsum(sizes) - sizes]]
+        keep[rows] = choose(domain, secret, codes, sizes, people, persons)
+    return keep
 
 
 def _chosen_one_by_one(
-    domain: Domain, secret: bytes, columns: list[NDArray[Any]], rows: IntArray, sizes: IntArray, persons: Any
-) -> IntArray:
+    domain: Domain,
+    secret: bytes,
+    codes: list[NDArray[Any]],
+    sizes: IntArray,
+    people: People,
+    persons: NDArray[Any],
+) -> NDArray[np.bool_]:
     """The rows that stay under the first rule."""
-    matrix = np.stack([column[rows] for column in columns], axis=1).tolist()
-    stay: list[int] = []
+    stay = np.zeros(int(sizes.sum()), dtype=bool)
+    matrix = list(zip(*(column.tolist() for column in codes), strict=True)) or [()] * len(stay)
     start = 0
-    for person, size in zip(persons.to_pylist(), sizes.tolist(), strict=True):
-        part = slice(start, start + size)
-        stay += kept(domain, secret, person, zip(rows[part].tolist(), matrix[part], strict=True))
+    for person, size in zip(people.texts(persons).to_pylist(), sizes.tolist(), strict=True):
+        stay[kept(domain, secret, person, enumerate(matrix[start : start + size], start))] = True
         start += size
-    return np.asarray(stay, dtype=np.int64)
+    return stay
 
 
 def _chosen(
-    domain: Domain, secret: bytes, columns: list[NDArray[Any]], rows: IntArray, sizes: IntArray, persons: Any
-) -> IntArray:
-    """The rows that stay under the second rule: persons one after another, each in the order of the hash."""
-    hashes = _hashes(domain, secret, columns, rows, sizes, persons)
-    keys = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes)
+    domain: Domain,
+    secret: bytes,
+    codes: list[NDArray[Any]],
+    sizes: IntArray,
+    people: People,
+    persons: NDArray[Any],
+) -> NDArray[np.bool_]:
+    """The rows that stay under the second rule: of each person those whose hash is not above the last that stays."""
+    most = domain.neighbours.max_rows
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    words = digit_words(persons) if people.are_digits else text_words(people.texts(persons))
+    hashes = _hashes(domain, secret, codes, words[owner])
     bits = max(1, len(sizes).bit_length())
-    keys <<= np.uint64(64 - bits)
+    keys = owner.view(np.uint64) << np.uint64(64 - bits)
     keys |= hashes >> np.uint64(bits)
-    order = np.argsort(keys)
-    if _has_ties(keys, order, rows, columns):
-        # The bits of the hash beside the person's number do not tell two different rows apart.
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        order = np.lexsort((*(column[rows] for column in reversed(columns)), hashes, owner))
-    return rows[order[_first_of_each(sizes, domain.neighbours.max_rows)]]
+    lasts = np.sort(keys)[np.cumsum(sizes) - sizes + (most - 1)]
+    stay: NDArray[np.bool_] = keys <= lasts[owner]
+    if np.count_nonzero(stay) > most * len(sizes):
+        _settle_ties(stay, owner, hashes, codes, most)
+    return stay
 
 
-def _has_ties(keys: Words, order: IntArray, rows: IntArray, columns: list[NDArray[Any]]) -> bool:
-    """Whether rows with different codes have equal keys."""
-    keys = keys[order]
-    tied = np.flatnonzero(keys[1:] == keys[:-1])
-    first, second = rows[order[tied]], rows[order[tied + 1]]
-    return any(bool((column[first] != column[second]).any()) for column in columns)
+def _settle_ties(
+    stay: NDArray[np.bool_], owner: IntArray, hashes: Words, codes: list[NDArray[Any]], most: int
+) -> None:
+    """Of persons of whom more rows stay, because rows or their short keys are equal, the first by the whole rule."""
+    is_crowded = np.bincount(owner[stay]) > most
+    rows = np.flatnonzero(is_crowded[owner] & stay)
+    order = np.lexsort((*(column[rows] for column in reversed(codes)), hashes[rows], owner[rows]))
+    starts = np.flatnonzero(np.append(True, np.diff(owner[rows]) > 0))
+    rank = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
+    stay[rows[order]] = rank < most
 
 
-def _first_of_each(sizes: IntArray, most: int) -> NDArray[np.bool_]:
-    """Of groups of rows that follow one another, which rows are among the first of their group."""
-    steps = np.zeros(int(sizes.sum()) + 1, dtype=np.int8)
-    starts = np.cumsum(sizes) - sizes
-    # Groups hold more rows than stay, so that a start and an end never fall together.
-    steps[starts] = 1
-    steps[starts + most] = -1
-    return np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
-
-
-def _hashes(
-    domain: Domain, secret: bytes, columns: list[NDArray[Any]], rows: IntArray, sizes: IntArray, persons: Any
-) -> Words:
-    """The hash of each row, many persons at a time."""
+def _hashes(domain: Domain, secret: bytes, codes: list[NDArray[Any]], words: Words) -> Words:
+    """The hash of each row: the word of its person, and its codes one after another."""
     kinds = [code_type(variable) for variable in domain.variables.values()]
     width = sum(kind.itemsize for kind in kinds)
-    key, ends = _key(secret), np.cumsum(sizes)
-    out = np.empty(len(rows), dtype=np.uint64)
-    for first in range(0, len(sizes), _PERSONS_AT_ONCE):
-        some = slice(first, first + _PERSONS_AT_ONCE)
-        start, stop = int(ends[first] - sizes[first]), int(ends[some][-1])
-        words = np.repeat(_person_words(persons[some]), sizes[some])
-        message = np.zeros((-(-width // 8), stop - start, 8), dtype=np.uint8)
-        place = 0
-        for column, kind in zip(columns, kinds, strict=True):
-            content = np.ascontiguousarray(column[rows[start:stop]], dtype=kind).view(np.uint8)
-            for byte in content.reshape(-1, kind.itemsize).T:
-                message[place // 8, :, place % 8] = byte
-                place += 1
-        packed = [part.view(np.uint64).reshape(-1) for part in message]
-        out[start:stop] = siphash_columns(key, [words, *packed], 8 + width)
-    return out
-
-
-def _person_words(persons: Any) -> Words:
-    """The words of many persons at once; powers of the factor run on over all texts and are divided out at the end."""
-    import pyarrow as pa
-
-    texts = persons.cast(pa.large_string())
-    _, offsets, content = texts.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    words = np.zeros(len(texts), dtype=np.uint64)
-    is_filled = ends[1:] > ends[:-1]
-    if is_filled.any():
-        letters = np.frombuffer(content, dtype=np.uint8)[ends[0] : ends[-1]].astype(np.uint64) + np.uint64(1)
-        letters *= _powers(_FACTOR, len(letters))
-        starts = (ends[:-1] - ends[0])[is_filled]
-        shifts = _powers(pow(_FACTOR, -1, 2**64), int(starts[-1]) + 1)[starts]
-        words[is_filled] = np.add.reduceat(letters, starts) * shifts
-    return words
-
-
-def _powers(factor: int, count: int) -> Words:
-    powers = np.full(count, factor, dtype=np.uint64)
-    powers[0] = 1
-    return np.multiply.accumulate(powers, dtype=np.uint64)
+    message = [np.zeros(len(words), dtype=np.uint64) for _ in range(-(-width // 8))]
+    place = 0
+    for column, kind in zip(codes, kinds, strict=True):
+        bits = column.astype(kind, copy=False).view(f"<u{kind.itemsize}").astype(np.uint64)
+        word, shift = place // 8, 8 * (place % 8)
+        message[word] |= bits << np.uint64(shift)
+        if shift + 8 * kind.itemsize > 64:
+            message[word + 1] |= bits >> np.uint64(64 - shift)
+        place += kind.itemsize
+    return siphash_columns(_key(secret), [words, *message], 8 + width)

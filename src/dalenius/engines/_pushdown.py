@@ -197,7 +197,7 @@ class Pushdown:
         columns = {
             n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables
         }
-        keep, _ = kept_rows(self.domain, self.secret, columns, people_of([pa.array(units)] if units else []))
+        keep = kept_rows(self.domain, self.secret, columns, people_of([pa.array(units)] if units else []))
         return {name: column[keep].astype(np.int64) for name, column in columns.items()}
 
     def _coded(self, names: Sequence[str], relation: str = "", further: str = "") -> str:

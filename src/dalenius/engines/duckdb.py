@@ -38,7 +38,7 @@ from dalenius.engines._arrow import (
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_columns
-from dalenius.engines._people import people_of
+from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._tally import Tally, passes, used_variables
 from dalenius.errors import DocumentError, InternalError
@@ -99,7 +99,6 @@ class DuckDBSource:
         self._keep_own_copy()
         self._read_rare_types_as_text()
         self._held: Mapping[str, NDArray[Any]] | None = None
-        self._over = self._without = self._units = 0
 
     @classmethod
     def accepts(cls, data: object) -> bool:
@@ -190,17 +189,17 @@ class DuckDBSource:
         )
         variables = {name: self._notes(variable) for name, variable in self.domain.variables.items()}
         zeros = sum(self._zero_rows(batch) for batch in self._batches(self._zero_variables()))
-        kept = total
+        kept, units, without = total, total, 0
         if self.domain.unit_id is not None:
-            kept = len(next(iter(self._bounded().values())))
+            kept, (units, without) = len(next(iter(self._bounded().values()))), self._sizes()
         records = self._relation.records()
         return {
             "rows": total,
             "rows_skipped": 0 if records is None else max(0, records - total),
             "rows_kept": kept,
-            "units": total if self.domain.unit_id is None else self._units,
-            "rows_without_unit": self._without,
-            "rows_over_max": self._over,
+            "units": units,
+            "rows_without_unit": without,
+            "rows_over_max": total - without - kept,
             "rows_in_structural_zeros": zeros,
             "variables": variables,
         }
@@ -376,11 +375,15 @@ class DuckDBSource:
                 units.append(batch.column("unit"))
             columns = {name: np.concatenate(parts.pop(name)) for name in names}
             people, units = people_of(units), []
-            keep, self._units = kept_rows(self.domain, self._secret, columns, people)
-            self._without = 0 if people.present is None else int((~people.present).sum())
-            self._over = len(keep) - self._without - int(keep.sum())
-            self._held = {name: columns.pop(name)[keep] for name in names}
+            keep = kept_rows(self.domain, self._secret, columns, people)
+            self._held = {name: _those(columns.pop(name), keep) for name in names}
         return self._held
+
+    def _sizes(self) -> tuple[int, int]:
+        """How many persons there are, and how many rows without one."""
+        statement = f"SELECT {self._unit_expression()} AS unit FROM {self._relation.sql}"
+        people = people_of([batch.column("unit") for batch in self._stream(statement)])
+        return people.count(), people.rows_without
 
     def _unit_expression(self) -> str:
         """The column that names persons: whole numbers as one type, listed texts as plain text."""
@@ -416,6 +419,18 @@ def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
     codes = column.codes.astype(kind)[column.places] if isinstance(column, Factored) else column
     narrow: NDArray[Any] = codes.astype(kind, copy=False)
     return narrow
+
+
+def _those(column: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
+    """The rows to keep, a stretch at a time: places of a whole column would not stay in the cache."""
+    kept = np.empty(np.count_nonzero(keep), dtype=column.dtype)
+    end = 0
+    for start in range(0, len(column), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        places = np.flatnonzero(keep[part])
+        np.take(column[part], places, out=kept[end : end + len(places)], mode="clip")
+        end += len(places)
+    return kept
 
 
 def _codes_and_none(count: int) -> IntArray:
