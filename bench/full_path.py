@@ -39,7 +39,7 @@ class Case:
     kind: str = "parquet"
     unit: str = ""
     most: int = 1
-    margins: bool = False
+    margins: tuple[int, ...] = ()
 
     def source(self, folder: Path, rows: int) -> str:
         """The file or files behind the case."""
@@ -65,10 +65,10 @@ class Case:
 
     @property
     def lists(self) -> list[tuple[str, ...]]:
-        """The margins up to three variables, the total first; without margins the columns alone."""
+        """The margins of so many variables; without margins the columns alone."""
         if not self.margins:
             return [self.columns]
-        return [m for size in range(4) for m in combinations(self.columns, size)]
+        return [m for size in self.margins for m in combinations(self.columns, size)]
 
     def request(self, number: int) -> dict[str, Any]:
         """A request that was not made before."""
@@ -91,7 +91,8 @@ CASES = (
     Case(name="persons, keep 4", columns=("a", "b", "c"), unit="person", most=4),
     Case(name="persons, nobody over", columns=("a", "b", "c"), unit="once", most=1),
     Case(name="10,000 labels", columns=("l",)),
-    Case(name="64 margins", columns=tuple(CENSUS), margins=True),
+    Case(name="64 margins", columns=tuple(CENSUS), margins=(0, 1, 2, 3)),
+    Case(name="120 margins of three", columns=(*CENSUS, "a", "b", "c"), margins=(3,)),
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 from dalenius.core.law import WeightTable
 from dalenius.core.randomness import RecordedRandomness, SystemRandomness
 from dalenius.errors import InternalError, ParameterError, TooLarge
+from dalenius.exact.gaussian import RejectionSampler
 from dalenius.exact.sampling import LARGEST_VALUE, TableSampler, Thresholds, sample, sampler_of
 from dalenius.exact.wide_sampling import TwoSidedGeometric
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -218,3 +219,29 @@ def test_a_law_that_hides_weight_outside_its_table_is_refused():
 
     with pytest.raises(InternalError):
         TableSampler(Leaky())
+
+
+@pytest.mark.parametrize("law", [DiscreteGaussian(Fraction(30001, 7)), DiscreteLaplace(Fraction(1, 40))])
+def test_few_draws_and_many_read_the_same_words_to_the_same_values(law) -> None:
+    """A sampler that has drawn much looks its first words up in a guide; a new one compares them with the thresholds."""
+    fresh, used = TableSampler(law), TableSampler(law)
+    used.draw(1 << 15, RecordedRandomness(1))
+    assert (
+        fresh.draw(3_000, RecordedRandomness(2)).tolist() == used.draw(3_000, RecordedRandomness(2)).tolist()
+    )
+
+
+def test_thresholds_that_are_certain_are_the_same_for_any_number_of_spare_bits() -> None:
+    law = DiscreteGaussian(Fraction(301, 7))
+    short, long = Thresholds(law, 64, 96), Thresholds(law, 64, 256)
+    assert short.low == short.high
+    shift = short.first - long.first
+    assert short.low == long.low[shift : shift + len(short.low)] == long.high[shift : shift + len(short.low)]
+
+
+@pytest.mark.parametrize("variance", [Fraction(3_000_001, 7), Fraction(10**9, 3), Fraction(10**15)])
+def test_the_ends_of_the_ranges_by_recurrence_are_the_exponentials(variance) -> None:
+    sampler = RejectionSampler(variance)
+    width = sampler._proposal.width
+    some = [0, 1, 2, 127, 500, sampler._ranges]
+    assert [int(sampler._start[i]) for i in some] == [sampler._kept(i * width)[0] for i in some]

@@ -423,14 +423,14 @@ def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
 
 def _those(column: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
     """The rows to keep, a stretch at a time: places of a whole column would not stay in the cache."""
-    kept = np.empty(np.count_nonzero(keep), dtype=column.dtype)
+    rows = np.empty(np.count_nonzero(keep), dtype=column.dtype)
     end = 0
     for start in range(0, len(column), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
         places = np.flatnonzero(keep[part])
-        np.take(column[part], places, out=kept[end : end + len(places)], mode="clip")
+        np.take(column[part], places, out=rows[end : end + len(places)], mode="clip")
         end += len(places)
-    return kept
+    return rows
 
 
 def _codes_and_none(count: int) -> IntArray:

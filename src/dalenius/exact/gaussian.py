@@ -19,6 +19,7 @@ from dalenius.exact.wide_sampling import TwoSidedGeometric
 _PI_LOWER = Fraction(314159265358979323846264338327950288, 10**35)
 _RANGES = 1 << 13
 _REACH = 12
+_SPARE = 96
 
 
 @lru_cache(maxsize=256)
@@ -165,8 +166,7 @@ class RejectionSampler:
         self._proposal = _proposal(self._scale, self._low_bits)
         width = self._proposal.width
         self._ranges = _REACH * (self._scale >> self._low_bits)
-        ends = [self._kept(i * width)[0] for i in range(self._ranges + 1)]
-        self._start = np.array(ends, dtype=np.int64)
+        self._start = np.array(self._ends(width), dtype=np.int64)
         self._rise = np.append(np.diff(self._start), 0)
         # Two units cover the rounding of the ends, one that of the chord.
         self._error = int((Fraction(width * width) / (8 * sigma_squared)) * 2**32) + 4
@@ -176,6 +176,21 @@ class RejectionSampler:
 
     def _exponent(self, distance: int) -> Fraction:
         return (distance - self._s2 / self._scale) ** 2 / (2 * self._s2)
+
+    def _ends(self, width: int) -> list[int]:
+        """What is kept at the ends of the ranges, in whole units of 2**-32, by two multiplications for each end."""
+        s2, work, spare = self._s2, 32 + _SPARE, _SPARE
+        mean = s2 / self._scale
+        low, high = exp_enclosure(-(mean * mean) / (2 * s2), work)
+        ratio_low, ratio_high = exp_enclosure((2 * mean * width - width * width) / (2 * s2), work)
+        change_low, change_high = exp_enclosure(-Fraction(width * width) / s2, work)
+        ends = []
+        for i in range(self._ranges + 1):
+            least = low >> spare
+            ends.append(least if least == high >> spare else self._kept(i * width)[0])
+            low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
+            ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
+        return ends
 
     def _kept(self, distance: int) -> Enclosure:
         """exp(-exponent) at a distance, in units of 2**-32; in integers, because there are thousands of distances."""

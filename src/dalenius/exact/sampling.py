@@ -13,7 +13,7 @@ the pieces in `dalenius.exact.wide_sampling`; it is just as exact.
 """
 
 from bisect import bisect_left, bisect_right
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, Protocol, runtime_checkable
 
@@ -168,58 +168,72 @@ class TableSampler:
         self._first = first + start
         self._low = np.array(_cut(low[start:stop], top), dtype=np.uint64)
         self._high = np.array(_cut(high[start:stop], top), dtype=np.uint64)
-        self._guide = self._make_guide()
+        self._drawn = 0
 
     def _certified(self) -> Thresholds:
         """Thresholds with every floor certain; a law with dyadic F may never get there, and stays enclosed."""
-        bits = self._precision + 64
-        while True:
+        whole = self._precision + 64
+        # Half the spare bits are nearly always enough, and thresholds that are certain are the same for any number of them.
+        for bits in (self._precision + 32, whole, 2 * whole, 4 * whole):
             found = Thresholds(self.law, self._precision, bits)
-            if found.low == found.high or bits >= 4 * (self._precision + 64):
-                return found
-            bits *= 2
+            if found.low == found.high:
+                break
+        return found
 
-    def _make_guide(self) -> IntArray:
+    def _guided(self, first: NDArray[np.unsignedinteger[Any]]) -> tuple[IntArray, IntArray]:
+        """For first words: the value where they decide it, and how many thresholds they are surely past."""
         shift = self._precision - self._guide_bits
-        begin = np.arange(1 << self._guide_bits, dtype=np.uint64) << np.uint64(shift)
+        begin = first.astype(np.uint64) << np.uint64(shift)
         end = begin + np.uint64((1 << shift) - 1)
-        least = np.searchsorted(self._high, begin, side="left")
+        least = np.searchsorted(self._high, begin, side="left").astype(np.int64)
         most = np.searchsorted(self._low, end, side="right")
-        self._least: IntArray = least.astype(np.int64)
-        return np.where(least == most, self._first + least, _UNDECIDED).astype(np.int64)
+        return np.where(least == most, self._first + least, _UNDECIDED), least
+
+    @cached_property
+    def _guide(self) -> tuple[IntArray, IntArray]:
+        """The same for every first word; made when so many are drawn that it pays."""
+        return self._guided(np.arange(1 << self._guide_bits, dtype=np.uint64))
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws."""
         out = np.empty(size, dtype=np.int64)
-        pending: list[tuple[IntArray, NDArray[np.unsignedinteger[Any]]]] = []
+        pending: list[tuple[IntArray, NDArray[np.unsignedinteger[Any]], IntArray]] = []
+        self._drawn += size
+        is_guided = 4 * self._drawn >= 1 << self._guide_bits
         for start in range(0, size, CHUNK):
             part = out[start : start + CHUNK]
             first = words(rng, len(part), self._first_type)
             if self._spare:
                 first = first >> first.dtype.type(self._spare)
-            np.take(self._guide, first, out=part, mode="clip")
+            if is_guided:
+                np.take(self._guide[0], first, out=part, mode="clip")
+                least = self._guide[1]
+            else:
+                part[:], least = self._guided(first)
             undecided = np.flatnonzero(part == _UNDECIDED)
             if len(undecided):
-                pending.append((undecided + start, first[undecided]))
+                words_left = first[undecided]
+                pending.append((undecided + start, words_left, least[words_left if is_guided else undecided]))
         if pending:
-            where = np.concatenate([p[0] for p in pending])
-            out[where] = self._second(np.concatenate([p[1] for p in pending]), rng)
+            where, rest, least = (np.concatenate(parts) for parts in zip(*pending, strict=True))
+            out[where] = self._second(rest, least, rng)
         return out
 
-    def _second(self, first: NDArray[np.unsignedinteger[Any]], rng: RandomSource) -> IntArray:
+    def _second(
+        self, first: NDArray[np.unsignedinteger[Any]], least: IntArray, rng: RandomSource
+    ) -> IntArray:
         """Fill U up to the precision of the table and compare."""
         more = words(rng, len(first), self._next_type).astype(np.uint64) >> np.uint64(self._next_spare)
         word = (first.astype(np.uint64) << np.uint64(self._precision - self._guide_bits)) | more
-        index = self._index(first, word)
+        index = self._index(least, word)
         out = self._first + index
         inside = np.flatnonzero(index < len(self._low))
         for i in inside[self._low[index[inside]] <= word[inside]]:
             out[i] = self._deep(int(word[i]), rng)
         return out
 
-    def _index(self, first: NDArray[np.unsignedinteger[Any]], word: NDArray[np.uint64]) -> IntArray:
-        """Number of thresholds that each word is surely past."""
-        index: IntArray = self._least[first]
+    def _index(self, index: IntArray, word: NDArray[np.uint64]) -> IntArray:
+        """Number of thresholds that each word is surely past, from the number that its first bits are past."""
         if not len(self._high):
             return index
         # Nearly always the guide's first candidate, or the next, is it; the rest is searched for.
