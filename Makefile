@@ -30,9 +30,11 @@ demo: $(STAMP)
 	$(BIN)/dalenius demo
 endif
 
-test: $(STAMP) $(SPARK) lint types
+# The checks of the text side by side; then the tests, files of long ones first (tests/conftest.py says which).
+test: $(STAMP) $(SPARK)
+	$(MAKE) --no-print-directory -j 2 --output-sync=target lint types
 	tools/system-packages
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -59,7 +61,7 @@ soak: $(STAMP)
 
 # Which lines the tests reach; one line of percent, and build/coverage for a look.
 coverage: $(STAMP) $(SPARK)
-	$(BIN)/pytest -n 2 --dist loadfile --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 MINIMUM := build/minimum

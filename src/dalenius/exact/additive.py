@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product as cartesian
 from math import comb, inf, lcm, prod
+from operator import add
 
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
@@ -93,12 +94,15 @@ def is_searched(sensitivity: Sensitivity) -> bool:
 
 def _largest_sum(costs: Sequence[Fraction], cells: int, total: int) -> Fraction:
     """The largest sum of `costs` at so many places that add up to no more than the total."""
-    best = [Fraction(0)] * (total + 1)
+    # Over one denominator sums and comparisons are those of whole numbers.
+    whole = lcm(*(cost.denominator for cost in costs))
+    prices = [int(cost * whole) for cost in costs]
+    best = [0] * (total + 1)
     for _ in range(cells):
         best = [
-            max(best[n - s] + costs[s] for s in range(min(len(costs) - 1, n) + 1)) for n in range(total + 1)
+            max(map(add, prices, reversed(best[max(n - len(prices) + 1, 0) : n + 1]))) for n in range(total + 1)
         ]
-    return best[total]
+    return Fraction(best[total], whole)
 
 
 def nice(x: Fraction) -> Fraction:

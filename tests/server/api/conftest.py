@@ -18,8 +18,8 @@ from typing import Any
 
 import httpx
 import pytest
-from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
+from tests.server.conftest import QUICK
 
 from dalenius.server.accounts import Accounts
 from dalenius.server.app import create_app
@@ -148,8 +148,8 @@ def document(epsilon: object = "0.5", rows: object = ("town",), **table: Any) ->
 
 @cache
 def hashed(password: str) -> str:
-    """argon2 is slow on purpose; one hash of each password is enough for all tests."""
-    return str(PasswordHasher().hash(password))
+    """One hash of each password is enough for all tests."""
+    return str(QUICK.hash(password))
 
 
 def make_users(store: StateStore) -> dict[str, dict[str, str]]:

@@ -2,10 +2,12 @@
 
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from tests.server.api.conftest import PASSWORDS, Site, document, error_code
+from tests.server.conftest import AS_SERVED
 
 from dalenius.errors import Conflict, ParameterError, UnknownName
 from dalenius.server.accounts import Accounts, Role
@@ -195,6 +197,18 @@ def test_a_stranger_cannot_lock_anybody_out(
     assert attempt(site, owner, "203.0.113.9", "ben", "guess") == 429
     known = [attempt(site, owner, "203.0.113.9", "ana", "guess") for _ in range(12)]
     assert 429 in known, "a stolen browser has its own limit"
+
+
+def test_passwords_are_hashed_as_slowly_as_argon2_advises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one test of the server with the hashes that users have: the second choice of RFC 9106, 64 MB."""
+    monkeypatch.setattr("dalenius.server.accounts._hasher", AS_SERVED)
+    store = StateStore(str(tmp_path / "s.sqlite"))
+    Accounts(store).create("ana", "analyst", "long enough password")
+    [[stored]] = store.read("SELECT password FROM users")
+    store.close()
+    assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
 
 
 def test_accounts_refuse_what_they_should(tmp_path: object) -> None:

@@ -1,9 +1,12 @@
 """Every rule of a policy on the server, for an analyst, on every method of the registry: refused, or released and kept.
 
-One server has a data set for each rule. Tables from stored lists are in test_rules_of_lists.py.
+One server has a data set for each rule. The examples of a method are taken in turn, one for each rule and route; all of them are
+tried without a server in tests/curator/test_rules_on_every_route.py. Tables from stored lists are in test_rules_of_lists.py.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.server.api.toys import Toys, name_of, serving
@@ -23,13 +26,36 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toys]:
         yield running
 
 
+Asked = tuple[str, str, dict[str, Any]]
+
+
+def in_turn(rule: str) -> tuple[list[Asked], list[Asked]]:
+    """One example of every method on each route, and the others."""
+    every = [(method, route.split()[0], document) for method, route, document in rule_kit.routes()]
+    every = [asked for asked in every if asked[1] in ROUTES]
+    examples = Counter((method, route) for method, route, _ in every)
+    place: Counter[tuple[str, str]] = Counter()
+    first, others, turn = [], [], list(RULES).index(rule)
+    for method, route, document in every:
+        has_turn = place[method, route] == turn % examples[method, route]
+        (first if has_turn else others).append((method, route, document))
+        place[method, route] += 1
+    return first, others
+
+
+def test_every_example_is_taken_for_some_rule() -> None:
+    taken = [asked for rule in RULES for asked in in_turn(rule)[0]]
+    assert all(asked in taken for asked in in_turn(next(iter(RULES)))[1])
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_no_rule_is_ignored_for_an_analyst(rule: str, toys: Toys) -> None:
     name, judged = name_of(rule), 0
     curator, ledger = toys.services.desk.find(name).curator, toys.services.desk.ledger
-    for method, route, document in rule_kit.routes():
-        if route.split()[0] not in ROUTES:
-            continue
+    first, others = in_turn(rule)
+    for method, route, document in (*first, *others):
+        if judged and (method, route, document) in others:
+            break
         where, lines = f"{method}, {route}", len(ledger.entries(name))
         answer = toys.post(f"{name}/releases", document)
         try:

@@ -67,7 +67,7 @@ def serving(
             (folder / f"{name}.list.json").write_text(json.dumps(lists[name]))
             entry["list"] = f"{name}.list.json"
         entries.append(entry)
-    settings = {"tick_milliseconds": 1, "pages": False, "secure_cookies": False, "limits": LIMITS}
+    settings = {"tick_milliseconds": 5, "pages": False, "secure_cookies": False, "limits": LIMITS}
     config = ServerConfig.of(settings | {"datasets": entries}, folder)
     is_planted = "columns" in registry.names("engines")
     with nullcontext() if is_planted else planted("engines", "columns", ENGINE):
