@@ -1,6 +1,7 @@
 """Every code block of README.md and of every page of docs/ is run, in page order, in one folder a page.
 
-sh, python     run as they stand, after `make demo`: the folder holds `dalenius-demo/`, and `.venv/bin` the commands
+sh, python     run as they stand, after `make demo`: the folder holds `dalenius-demo/`, and `.venv/bin` the commands (`dalenius`
+               itself is forked from a process that has imported it, see commands.py)
 toml, json     read as strictly as the documents they are; `toml NAME` is also written to that file (the next block of the name
                is added to it), so that later blocks of the page use it
 sql            statements for a database server; a page with them is run where there is one (`ELSEWHERE`)
@@ -16,7 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +26,7 @@ from textwrap import dedent
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.docs.commands import commands
 
 from dalenius.exact import perturbation
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
@@ -151,30 +153,55 @@ def test_a_page_that_needs_a_server_is_run_by_a_test_that_starts_one() -> None:
         assert Path(name).name in (ROOT / test).read_text(), name
 
 
-@pytest.fixture(scope="session")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as `make demo` leaves it."""
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder as `make demo` leaves it; from then on `dalenius` is a fork of a process that has imported it."""
     folder = tmp_path_factory.mktemp("clone")
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / ".bin").mkdir()
-    (folder / ".bin" / "make").write_text(_MAKE)
-    (folder / ".bin" / "make").chmod(0o755)
+    _program(folder, "make", _MAKE)
     _shell(folder, "dalenius demo --json > /dev/null")
-    return folder
+    with commands(tmp_path_factory.mktemp("door"), _environment(folder)) as text:
+        _program(folder, "dalenius", text)
+        yield folder
+
+
+def _program(folder: Path, name: str, text: str) -> None:
+    (folder / ".bin" / name).write_text(text)
+    (folder / ".bin" / name).chmod(0o755)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(folder / ".bin"), str(folder / ".venv" / "bin"), os.environ["PATH"]])
+    others = {name: value for name, value in os.environ.items() if not name.startswith("DALENIUS_")}
+    return others | {"PATH": path, "COLUMNS": "100"}
+
+
+def _run(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    environment = _environment(folder)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def _shell(folder: Path, script: str) -> None:
-    path = os.pathsep.join([str(folder / ".bin"), str(folder / ".venv" / "bin"), os.environ["PATH"]])
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("DALENIUS_")}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=kept | {"PATH": path, "COLUMNS": "100"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = _run(folder, script)
     assert done.returncode == 0, f"{script}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("dalenius plan dalenius-demo/request.toml --json | tail -n 1", 0),
+        ("echo '{' | dalenius check -", 2),
+        ("cd dalenius-demo && dalenius show nowhere.json", 2),
+    ],
+)
+def test_a_forked_command_says_and_returns_what_the_command_does(clone: Path, script: str, code: int) -> None:
+    forked, real = _run(clone, script), _run(clone, f'PATH="{clone}/.venv/bin:$PATH"; {script}')
+    assert (forked.returncode, forked.stdout, forked.stderr) == (real.returncode, real.stdout, real.stderr)
+    assert forked.returncode == code
 
 
 def _document(folder: Path, block: Block, is_written: set[str], later: list[Block]) -> None:

@@ -100,7 +100,8 @@ def _largest_sum(costs: Sequence[Fraction], cells: int, total: int) -> Fraction:
     best = [0] * (total + 1)
     for _ in range(cells):
         best = [
-            max(map(add, prices, reversed(best[max(n - len(prices) + 1, 0) : n + 1]))) for n in range(total + 1)
+            max(map(add, prices, reversed(best[max(n - len(prices) + 1, 0) : n + 1])))
+            for n in range(total + 1)
         ]
     return Fraction(best[total], whole)
 
