@@ -10,6 +10,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import plain
 from dalenius.curator.curator import Curator
+from dalenius.linear.answers import columns
 from dalenius.measurements import _selection
 from dalenius.spec.canonical import canonical
 from dalenius.spec.request import RequestDocument
@@ -55,6 +56,7 @@ def test_the_largest_and_the_smallest_are_named(tmp_path: Path) -> None:
             table = {"rows": ["region"], "measure": "best", "of": "income", "which": which}
             release = curator.release({"table": table, "privacy": {"definition": "pure", "epsilon": 20}})
             assert release.table.space.axes[0].labels == (label,)
+            assert columns(release, release.table)["region"] == [label]
 
 
 def test_the_larger_is_the_default_and_one_request() -> None:

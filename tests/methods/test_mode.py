@@ -14,6 +14,7 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
+from dalenius.linear.answers import columns
 from dalenius.measurements import _selection
 from dalenius.publish._format import formats
 from dalenius.publish.to_json import from_json, to_json
@@ -89,6 +90,19 @@ def test_the_answer_is_a_label_in_every_product(tmp_path: Path) -> None:
         assert b"east" in form.content(release)
     # A position in the declared list, no count.
     assert release.blocks[0].values.tolist() == [1]
+
+
+def test_every_product_names_the_cell_that_was_chosen_wherever_it_stands(tmp_path: Path) -> None:
+    """Only one region has records each time, so that the answer stands at each place of the list once."""
+    for region in ("north", "east", "south"):
+        document = {
+            "table": {"rows": ["region"], "where": {"region": [region]}, "measure": "mode"},
+            "privacy": {"definition": "pure", "epsilon": 40},
+        }
+        release = _released(document, tmp_path / region)
+        assert list(release.table.space.labels()) == [(region,)]
+        assert columns(release, release.table)["region"] == [region]
+        assert formats()["csv"].content(release).decode().splitlines()[1].startswith(f"{region},")
 
 
 def test_impossible_cells_are_never_named() -> None:

@@ -25,22 +25,23 @@ def with_advice(
     unit = "rho" if document.privacy.rho is not None else "epsilon"
     amounts = _below(getattr(document.privacy, unit))
 
-    def is_too_much(amount: Fraction) -> bool:
+    def refusal_of(amount: Fraction) -> DaleniusError | None:
         privacy = document.privacy.model_copy(update={unit: amount})
         asked = document.model_copy(update={"privacy": privacy})
         try:
             curator.quote(asked, analyst=analyst, is_official=is_official)
-        except DaleniusError:
-            return True
-        return False
+        except DaleniusError as error:
+            return error
+        return None
 
-    place = bisect_left(amounts, True, key=is_too_much)
+    # An amount that no noise is wide enough for is refused too, but it is too little, not too much.
+    place = bisect_left(amounts, True, key=lambda amount: isinstance(refusal_of(amount), BudgetError))
     left = curator.ledger.account(curator.domain.population).left
     advice = f" Left of the whole budget: rho {float(left.rho):.6g}, delta {float(left.delta):.3g}."
-    if place:
+    if place and refusal_of(amounts[place - 1]) is None:
         advice += f" This request with {unit} = {float(amounts[place - 1]):g} would be paid."
     else:
-        advice += f" No {unit} down to {float(10**_SMALLEST):g} would be paid."
+        advice += f" No smaller {unit} would be paid and served."
     return type(refusal)(refusal.message + advice, **refusal.detail)
 
 

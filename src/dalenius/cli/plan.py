@@ -104,7 +104,7 @@ def plan(
     cells = content.get("cells")
     size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
     out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
-    for sentence in expectation(document.method, planned.preview, roughly, label=partial(name_of, subject)):
+    for sentence in expectation(subject.measure, planned.preview, roughly, label=partial(name_of, subject)):
         out.print(sentence)
     compared = list(planned.preview.get("alternatives") or ())
     if len(compared) > 1:
@@ -147,7 +147,7 @@ def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domai
         out.print(styled((name, "bold"), f": {size}{part['mechanism']}, share {part['share']}"))
         if subject.where:
             out.print(f"  Only {'; '.join(conditions(subject))}")
-        for sentence in expectation(member.method, part, roughly, label=partial(name_of, subject)):
+        for sentence in expectation(subject.measure, part, roughly, label=partial(name_of, subject)):
             out.print(f"  {sentence}")
     for sentence in expectation("", planned.preview, roughly):
         out.print(sentence)

@@ -4,7 +4,10 @@ Everything a plan says (cells, cost, law, expected error) is computable by anybo
 it, and refusing it, costs nothing and tells nothing.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import starmap
 from math import inf, prod, sqrt
 
 from dalenius.core import registry
@@ -17,6 +20,7 @@ from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.errors import (
+    DaleniusError,
     InternalError,
     NotAllowed,
     ParameterError,
@@ -44,6 +48,31 @@ HINTS = {
     "universe": " No record can be lost from these tables.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }
+
+
+@contextmanager
+def bounded(atoms: int) -> Iterator[None]:
+    """A free preview whose arithmetic is bounded, or a refusal."""
+    try:
+        with effort.limited(atoms):
+            yield
+    except effort.Exhausted:
+        raise TooLarge(
+            "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
+            " or another mechanism take less."
+        ) from None
+
+
+@contextmanager
+def _of_table(number: int) -> Iterator[None]:
+    """A refusal that says which table of a batch it is about."""
+    try:
+        yield
+    except DaleniusError as refusal:
+        refusal.message = f"Table {number}: {refusal.message}"
+        refusal.args = (refusal.message,)
+        refusal.detail["table"] = number
+        raise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +107,18 @@ class Planner:
         members = [batch.members[place] for place in places]
         shares = [batch.shares[place] for place in places]
         asked = BatchAsked(shares=tuple(shares), budget=budget, definition=definition, neighbours=neighbours)
-        plans = member_plans(asked, lambda number, purse: self._planned(members[number], purse))
-        ruled = tuple(self._ruled(plan, member) for plan, member in zip(plans, members, strict=True))
-        self._check_size(sum(int(plan.preview.get("cells") or 0) for plan in ruled))
-        plan = batch_of(asked, ruled)
+
+        def planned(number: int, purse: Purse) -> TablePlan:
+            with _of_table(places[number] + 1):
+                return self._planned(members[number], purse)
+
+        def ruled(number: int, plan: TablePlan) -> TablePlan:
+            with _of_table(places[number] + 1):
+                return self._ruled(plan, members[number])
+
+        plans = tuple(starmap(ruled, enumerate(member_plans(asked, planned))))
+        self._check_size(sum(int(plan.preview.get("cells") or 0) for plan in plans))
+        plan = batch_of(asked, plans)
         tables = [plan.preview["tables"][places.index(place)] for place in range(len(places))]
         return replace(plan, preview={**plan.preview, "tables": tables})
 
@@ -92,14 +129,8 @@ class Planner:
         method = self._method(request)
         question = self.question(request, purse)
         _check_scope(method, question)
-        try:
-            with effort.limited():
-                plan = method.plan(question)
-        except effort.Exhausted:
-            raise TooLarge(
-                "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
-                " or another mechanism take less."
-            ) from None
+        with bounded(effort.MOST_ATOMS):
+            plan = method.plan(question)
         if request.margins(self.domain) is None:
             # A method may show several numbers of each cell.
             self._check_size(int(plan.preview.get("cells") or 0))

@@ -20,12 +20,17 @@ _left: ContextVar[list[int] | None] = ContextVar("planning effort", default=None
 
 @contextmanager
 def limited(atoms: int = MOST_ATOMS) -> Iterator[None]:
-    """Inside, `spend` raises `Exhausted` once so many atoms were counted."""
-    token = _left.set([atoms])
+    """Inside, `spend` raises `Exhausted` once so many atoms were counted, or as many as a limit around this one leaves."""
+    outer = _left.get()
+    start = atoms if outer is None else min(atoms, outer[0])
+    own = [start]
+    token = _left.set(own)
     try:
         yield
     finally:
         _left.reset(token)
+        if outer is not None:
+            outer[0] -= start - own[0]
 
 
 @contextmanager

@@ -43,11 +43,16 @@ def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[st
 
 def is_one_number(release: Release, table: Table) -> bool:
     """Whether the one label of a table names a measured number and no cell: the step named it, not the request."""
-    asked = {str(axis["variable"]) for axis in release.provenance.request.get("axes") or ()}
-    block, named = _block_of(release, table), {axis.variable for axis in table.space.axes}
+    block = _block_of(release, table)
     spaces = [table.space] if block is None else [table.space, block.space]
     is_single = all(len(space.axes) == 1 and space.size == 1 for space in spaces)
-    return block is not None and is_single and not named <= asked
+    return block is not None and is_single and not _has_asked_axes(release, table)
+
+
+def _has_asked_axes(release: Release, table: Table) -> bool:
+    """Whether the labels of a table are of variables that the request names."""
+    asked = {str(axis["variable"]) for axis in release.provenance.request.get("axes") or ()}
+    return {axis.variable for axis in table.space.axes} <= asked
 
 
 def _block_of(release: Release, table: Table) -> Block | None:
@@ -57,23 +62,25 @@ def _block_of(release: Release, table: Table) -> Block | None:
 def _labelled(release: Release, table: Table, name: Callable[[Table], str]) -> Table:
     block = _block_of(release, table)
     if block is not None and block.role == SELECTION:
-        # A table that is labelled already names the cell.
-        return (
-            table if table.measure == SELECTION and np.isnan(table.values[0]) else _selected(release, table)
-        )
+        if table.measure == SELECTION and np.isnan(table.values[0]):
+            return table
+        # Some methods label their table by the chosen cell and mark it by a 1, which is no place among the candidates.
+        space = table.space if _has_asked_axes(release, table) else _cell_of(release, int(block.values[0]))
+        nothing = np.full(1, np.nan)
+        return replace(table, space=space, values=nothing, variance=nothing, measure=SELECTION)
     if is_one_number(release, table):
         axes = tuple(replace(axis, labels=(name(table),)) for axis in table.space.axes)
         return replace(table, space=CellSpace(axes))
     return table
 
 
-def _selected(release: Release, table: Table) -> Table:
-    """A table of the one selected cell, without a number: its total is not published."""
+def _cell_of(release: Release, place: int) -> CellSpace:
+    """The one selected cell, by its labels."""
     candidates = release.about.candidates or Subject.derived(release.provenance.request).candidates
-    places = np.unravel_index(int(table.values[0]), tuple(len(axis) for axis in candidates))
-    axes = tuple(
-        replace(axis, labels=(axis.labels[int(place)],))
-        for axis, place in zip(candidates, places, strict=True)
+    places = np.unravel_index(place, tuple(len(axis) for axis in candidates))
+    return CellSpace(
+        tuple(
+            replace(axis, labels=(axis.labels[int(place)],))
+            for axis, place in zip(candidates, places, strict=True)
+        )
     )
-    nothing = np.full(1, np.nan)
-    return replace(table, space=CellSpace(axes), values=nothing, variance=nothing, measure=SELECTION)

@@ -57,7 +57,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
     searches = []
     for spend in _currencies(asked):
         # Noise that one currency has no price for may have one in another.
-        with suppress(Unsupported):
+        with suppress(Unsupported, ParameterError):
             search = _Spending(asked, plan_member, spend)
             searches.append((_score(search.first), search))
     if not searches:
@@ -86,17 +86,20 @@ class _Spending:
 
     def __init__(self, asked: BatchAsked, plan_member: PlanMember, spend: Spend) -> None:
         self._asked, self._plan_member, self._spend = asked, plan_member, spend
-        plans = self._at(Fraction(1))
-        if plans is None:
+        plans = self._planned(Fraction(1))
+        if not _fits(asked, plans):
             raise Unsupported(f"These tables do not fit {asked.budget.definition!r} together at this budget.")
         self.first = plans
 
+    def _planned(self, multiple: Fraction) -> Plans:
+        return tuple(
+            self._plan_member(number, self._spend(part * multiple))
+            for number, part in enumerate(self._asked.shares)
+        )
+
     def _at(self, multiple: Fraction) -> Plans | None:
         try:
-            plans = tuple(
-                self._plan_member(number, self._spend(part * multiple))
-                for number, part in enumerate(self._asked.shares)
-            )
+            plans = self._planned(multiple)
         except ParameterError:
             return None
         return plans if _fits(self._asked, plans) else None
