@@ -50,8 +50,9 @@ def run(*words: str) -> str:
 
 def test_the_noise_of_a_request_is_shown_as_a_table(folder: Path) -> None:
     lines = run("perturbation", "show", "request.toml", "--largest", "2").splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5 and max(map(len, lines)) <= 80
     assert " 0.1382 " in lines[1]
+    assert "more outputs" in lines[-1]
     run("perturbation", "show", "request.toml", "--draw", "p.png")
     assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads(run("perturbation", "show", "request.toml", "--json"))["name"] == "truncated_normal"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 SOURCE = "A table (.csv, .tsv, .txt with the columns i, j, p), a request document, or a release."
 Source = Annotated[Path, typer.Argument(help=SOURCE, show_default=False)]
-Largest = Annotated[int, typer.Option(min=0, max=1000, help="Largest count of the table of additive noise.")]
-MOST_COLUMNS = 40
+Largest = Annotated[int, typer.Option(min=0, max=1000, help="Largest count that is listed.")]
+_LABEL, _COLUMN = 6, 7
 
 
 @app.command()
@@ -27,7 +27,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print p(a, b): with which probability a count of a is shown as b."""
-    from dalenius.cli.output import emit
+    from dalenius.cli.output import console, emit
     from dalenius.exact import perturbation
     from dalenius.publish._drawing import draw_kernel
 
@@ -37,7 +37,8 @@ def show(
     if as_json:
         emit(kernel.to_dict())
         return
-    typer.echo(perturbation.show(kernel, most=MOST_COLUMNS))
+    columns = max(1, (console().width - _LABEL) // _COLUMN)
+    typer.echo(perturbation.show(kernel, most=columns, largest=largest))
 
 
 @app.command()

@@ -123,23 +123,33 @@ def to_text(kernel: Kernel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def show(kernel: Kernel, digits: int = 4, most: int = 10**9) -> str:
-    """The table for reading: one line for each count, at most so many outputs, from those that are as likely as can be seen."""
+def show(kernel: Kernel, digits: int = 4, most: int = 10**9, largest: int = 10**9) -> str:
+    """The table for reading: one line for each count up to the largest, at most so many outputs that are as likely as can be seen.
+
+    What is left out is said in a last line.
+    """
+    rows = kernel.rows[: largest + 1]
     visible = [
         kernel.firsts[a] + k
-        for a, row in enumerate(kernel.rows)
+        for a, row in enumerate(rows)
         for k, w in enumerate(row)
         if 2 * w * 10**digits >= kernel.scale
     ]
     low, high = min(visible, default=0), max(visible, default=0) + 1
-    high = min(high, low + most)
+    wanted = high - low
+    if wanted > most:
+        # The outputs in the middle, around the counts themselves.
+        low = max(low, min(high - most, (len(rows) - most) // 2))
+        high = low + most
     head = "a \\ b " + " ".join(f"{b:>{digits + 2}}" for b in range(low, high))
     body = []
-    for a, (first, row) in enumerate(zip(kernel.firsts, kernel.rows, strict=True)):
+    for a, (first, row) in enumerate(zip(kernel.firsts, rows, strict=False)):
         cells = {first + k: w / kernel.scale for k, w in enumerate(row)}
         shown = (f"{cells[b]:.{digits}f}" if cells.get(b) else "." for b in range(low, high))
         body.append(f"{a:>5} " + " ".join(f"{s:>{digits + 2}}" for s in shown))
-    return "\n".join([head, *body])
+    left = {"counts": len(kernel.rows) - len(rows), "outputs": wanted - (high - low)}
+    more = ", ".join(f"{number:,} more {name}" for name, number in left.items() if number)
+    return "\n".join([head, *body, *([f"({more})"] if more else [])])
 
 
 @lru_cache(maxsize=65536)
