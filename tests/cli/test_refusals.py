@@ -6,14 +6,27 @@ import re
 import resource
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from dalenius.cli.affordable import with_advice
 from dalenius.cli.main import app
 from dalenius.cli.output import translated
-from dalenius.errors import DaleniusError, DocumentError, InternalError, ParameterError, UnknownName
+from dalenius.errors import (
+    BudgetExhausted,
+    DaleniusError,
+    DocumentError,
+    InternalError,
+    ParameterError,
+    UnknownName,
+    Unsupported,
+)
+from dalenius.spec.request import RequestDocument
 
 RUNNER = CliRunner()
 DATASET = """
@@ -253,3 +266,24 @@ def test_an_exhausted_budget_says_what_is_left_and_what_would_fit(
         (folder / "request.toml").write_text(text.replace("epsilon = 1", asked))
         done = RUNNER.invoke(app, ["release", str(folder / "request.toml"), "--ledger", str(ledger)])
         assert getattr(done.exception, "exit_code", 0) == exit_code, (number, done.output, done.exception)
+
+
+def test_an_amount_for_which_no_noise_is_wide_enough_is_not_taken_for_too_much() -> None:
+    """The largest amount that is paid is found, although the smallest ones are refused for another reason."""
+
+    def quote(document: RequestDocument, **_: object) -> None:
+        epsilon = document.privacy.epsilon or 0
+        if epsilon > Fraction(1, 2):
+            raise BudgetExhausted("Too much.")
+        if epsilon < Fraction(1, 10):
+            raise Unsupported("No noise is as wide.")
+
+    left = SimpleNamespace(left=SimpleNamespace(rho=Fraction(1, 8), delta=Fraction(0)))
+    curator: Any = SimpleNamespace(
+        quote=quote,
+        domain=SimpleNamespace(population="p"),
+        ledger=SimpleNamespace(account=lambda _: left),
+    )
+    request = RequestDocument.from_dict({"table": {}, "privacy": {"definition": "pure", "epsilon": 4}})
+    advice = with_advice(BudgetExhausted("Refused."), curator, request, "", False)
+    assert "with epsilon = 0.5 would be paid" in advice.message

@@ -23,7 +23,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Outcome, Release
 from dalenius.curator import gate
 from dalenius.curator.curator import Curator
-from dalenius.errors import AfterCharge, DocumentError, NotAllowed, Unsupported
+from dalenius.errors import AfterCharge, DocumentError, NotAllowed, RequestError, Unsupported
 from dalenius.exact.loss import of_shift
 from dalenius.inference.cells import intervals
 from dalenius.ledger.batch import Batch
@@ -273,6 +273,18 @@ def test_what_is_no_batch_is_refused_by_name(curator: Curator, change: dict[str,
     with pytest.raises((DocumentError, Unsupported), match=words):
         curator.release(content)
     assert curator.left == left
+
+
+def test_a_refusal_says_which_table_it_is_about(curator: Curator) -> None:
+    for table, words in (
+        ({"rows": ["sex"], "measure": "quantile", "of": "income", "q": 2}, "Table 2: .*q"),
+        ({"rows": ["sex"], "measure": "ratio", "of": "income"}, "Table 2: .*other"),
+    ):
+        with pytest.raises(RequestError, match=words) as refused:
+            curator.plan(
+                {"table": [{"rows": ["region"]}, table], "privacy": {"definition": "pure", "epsilon": 1}}
+            )
+        assert refused.value.detail["table"] == 2
 
 
 def test_a_batch_is_read_by_its_list_and_refused_where_one_table_is_served() -> None:

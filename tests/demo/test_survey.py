@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dalenius.cli.main import app
 from dalenius.curator.curator import Curator
-from dalenius.demo import survey, survey_rows
+from dalenius.demo import farms, survey, survey_rows
 from dalenius.demo.survey_occupations import GROUPS, OCCUPATIONS
 from dalenius.demo.survey_regions import geojson, regions
 from dalenius.spec.load import load_dataset, load_policy, load_request
@@ -166,6 +166,14 @@ def test_the_verb_releases_every_example_of_both_waves(
     assert json.loads(again.output)["releases"] == releases
     text = CliRunner().invoke(app, arguments, catch_exceptions=False).output
     assert "nobody in it exists" in " ".join(text.split())
+    # The farms are registered beside it, in the same ledger, under a policy of their own.
+    with Curator.open(tmp_path / "s" / farms.DATASET) as curator:
+        mean = {
+            "table": {"measure": "mean", "of": "output"},
+            "privacy": {"definition": "individual", "epsilon": 1},
+        }
+        assert curator.plan(mean).page == "data-dependent"
+        assert curator.source.domain.population == "rice-farms" and curator.left.rho == 2
 
 
 def test_the_documents_name_their_ledger_and_policy(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ text           illustrations: synopses, drawings, configuration of other program
 A block without a language fails. What a page takes for granted ("your data") is made by `GIVEN`.
 """
 
-import csv
 import json
 import os
 import re
@@ -28,6 +27,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.docs.commands import commands
 
+from dalenius.curator.curator import Curator
+from dalenius.demo import farms, survey
 from dalenius.exact import perturbation
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.server.config import ServerConfig
@@ -59,19 +60,12 @@ def _survey_file(folder: Path) -> None:
     )
 
 
-def _farms(folder: Path) -> None:
-    with (folder / "farms.csv").open("w", newline="") as stream:
-        out = csv.writer(stream)
-        out.writerow(["status", "varieties", "output"])
-        out.writerows(
-            [["owned", "leased"][k % 2], ["one", "several"][k % 3 % 2], 100 + 7 * k] for k in range(40)
-        )
-    (folder / "dataset.toml").write_text(
-        '[dataset]\nname = "farms"\npopulation = "farms"\nsource = "farms.csv"\n[unit]\nrelation = "replace"\n'
-        '[variables.status]\ncategories = ["owned", "leased"]\n'
-        '[variables.varieties]\ncategories = ["one", "several"]\n'
-        "[variables.output]\nbounds = [0, 10000]\nstep = 1\n"
-    )
+def _survey_demo(folder: Path) -> None:
+    """What `dalenius demo --survey` leaves, with fewer persons and without its releases."""
+    place = folder / "dalenius-survey"
+    for document in (survey.materialise(place, 4_000)[0], farms.materialise(place)):
+        with Curator.open(document) as curator:
+            curator.register(by="demo custodian")
 
 
 def _members(folder: Path) -> None:
@@ -95,7 +89,10 @@ def _perturbation_table(folder: Path) -> None:
 # What pages take for granted: the reader's own files.
 GIVEN: dict[str, Callable[[Path], None]] = {
     "docs/how-to/describe-your-data.md": _survey_file,
-    "docs/how-to/release-under-a-weaker-promise.md": _farms,
+    "docs/how-to/ask-for-more-than-counts.md": _survey_demo,
+    "docs/how-to/count-long-lists-samples-and-keyed-lists.md": _survey_demo,
+    "docs/how-to/look-at-your-own-data.md": _survey_demo,
+    "docs/how-to/release-under-a-weaker-promise.md": _survey_demo,
     "docs/how-to/leave-out-public-attributes.md": _members,
     "docs/how-to/back-up-the-ledger.md": _ledger_here,
     "docs/reference/measurements/perturbation_table.md": _perturbation_table,

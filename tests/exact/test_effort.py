@@ -57,7 +57,7 @@ def test_a_request_beyond_the_limit_is_refused_with_what_would_take_less(
     planner = Planner(domain=toy_domain(), policy=PolicyDocument())
     request = RequestDocument.model_validate(REQUEST)
     planner.plan(request)
-    monkeypatch.setattr("dalenius.curator.planner.effort.limited", lambda: limited_to(10))
+    monkeypatch.setattr("dalenius.curator.planner.effort.limited", lambda _: limited_to(10))
     with pytest.raises(TooLarge, match="narrower bounds"):
         planner.plan(request)
 
@@ -71,3 +71,11 @@ _LIMITED = effort.limited
 
 def test_outside_of_a_limit_nothing_is_counted() -> None:
     effort.spend(1 << 60)
+
+
+def test_a_limit_inside_a_limit_counts_for_both() -> None:
+    with effort.limited(10):
+        with effort.limited(7):
+            effort.spend(6)
+        with pytest.raises(effort.Exhausted), effort.limited(7):
+            effort.spend(5)

@@ -109,17 +109,18 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
     from dalenius.cli.tables import print_release
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
-    from dalenius.demo import survey
+    from dalenius.demo import farms, survey
     from dalenius.publish import save
     from dalenius.spec.load import load_request
 
     ledger, policy = directory / "ledger.sqlite", directory / survey.POLICY
+    rules = {directory / farms.DATASET: directory / farms.POLICY}
     releases = {}
     with stages(quiet=as_json) as stage:
         stage("making the rows from their seed")
-        for document in survey.materialise(directory):
+        for document in (*survey.materialise(directory), farms.materialise(directory)):
             stage(f"registering {document.stem}")
-            with Curator.open(document, ledger=ledger, policy=policy) as curator:
+            with Curator.open(document, ledger=ledger, policy=rules.get(document, policy)) as curator:
                 curator.register(by="demo custodian")
         for name in survey.REQUESTS:
             stage(f"releasing {name}")
@@ -135,7 +136,7 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
     print_release(releases[survey.REQUESTS[0]])
     terminal = console()
     terminal.print("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
-    about = f": two waves, policy, {len(releases)} requests, regions.geojson, and releases/."
+    about = f": two waves, policy, {len(releases)} requests, regions.geojson, releases/, and farms.toml, a small file with one row a unit."
     terminal.print(styled("Written to ", (str(directory), "bold"), about))
     terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
     for command in (
