@@ -74,7 +74,7 @@ def _table(question: Question, level: Fraction) -> TablePlan:
             "law": measurement.law.to_dict(),
             "step": plain(bounds.step),
         },
-        warnings=(remark("selected_median" if level == Fraction(1, 2) else "selected_quantile"),),
+        warnings=(remark("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )
 

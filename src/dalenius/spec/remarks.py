@@ -77,12 +77,6 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Ein veröffentlichter Median ist ein ausgewählter Wert: sein Fehler hängt davon ab, wie dicht die Daten um ihn liegen, was"
         " nicht veröffentlicht wird. Er ist verlässlich, wo eine Zelle viele Datensätze hat.",
     },
-    "selected_quantile": {
-        "en": "A released quantile is a selected value: its error depends on how dense the data are around it, which is not published."
-        " It is reliable where a cell holds many records.",
-        "de": "Ein veröffentlichtes Quantil ist ein ausgewählter Wert: sein Fehler hängt davon ab, wie dicht die Daten um ihn liegen,"
-        " was nicht veröffentlicht wird. Es ist verlässlich, wo eine Zelle viele Datensätze hat.",
-    },
     "bounded": {
         "en": "Values outside the declared bounds count as the bounds; estimates and their errors are of those values.",
         "de": "Werte außerhalb der erklärten Schranken zählen als die Schranken; Schätzungen und ihre Fehler gelten für diese Werte.",
