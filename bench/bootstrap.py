@@ -89,8 +89,8 @@ def _plain(path: str) -> Callable[[], object]:
 def _private(path: str, largest: int) -> Callable[[], object]:
     from dalenius.core.domain import Bounds, Categories, Domain, Variable
     from dalenius.core.neighbours import Neighbours
-    from dalenius.core.query import TableQuery
     from dalenius.core.randomness import SystemRandomness
+    from dalenius.curator.gate import _fetch
     from dalenius.engines.duckdb import DuckDBSource
     from dalenius.testing.asking import plan_of
 
@@ -112,7 +112,6 @@ def _private(path: str, largest: int) -> Callable[[], object]:
     def job() -> object:
         rng, source = SystemRandomness(), DuckDBSource(domain, path)
         drawn = step.draw(rng)
-        exact = tuple(source.table(q) if isinstance(q, TableQuery) else source.values(q) for q in step.needs)
-        return step.run(exact, drawn, rng)
+        return step.run(_fetch(source, step.needs), drawn, rng)
 
     return job

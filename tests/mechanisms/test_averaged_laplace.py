@@ -1,7 +1,9 @@
 """Averaged Laplace noise: its law against plain convolution, its variance and tails, and what it is compared with."""
 
+import itertools
 from fractions import Fraction
 from math import exp
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,3 +83,48 @@ def test_no_loss_of_the_published_law_exceeds_the_rate_however_far_out(rate: str
     assert (falls > 0).all() and falls.max() <= float(law.rate) * (1 + 1e-9)
     # Log-concave, as a convolution of log-concave laws is; to the digits of floats.
     assert np.diff(falls).min() > -1e-8
+
+
+def exact_weight(rate: Fraction, terms: int, x: int) -> Any:
+    """sum_j C(x + j + k - 1, k - 1) C(j + k - 1, k - 1) b^(x + 2 j), the convolution of k laws b^|x|, to forty digits."""
+    from mpmath import binomial, exp, mpf
+
+    b, k = exp(-mpf(rate.numerator) / rate.denominator), terms - 1
+    term, total, j = binomial(x + k, k) * b**x, mpf(0), 0
+    while term > total * mpf(10) ** -42:
+        total, j = total + term, j + 1
+        term *= b * b * mpf((x + j + k) * (j + k)) / ((x + j) * j)
+    return total
+
+
+@pytest.mark.parametrize("terms", [1, 2, 5, 10, 50])
+@pytest.mark.parametrize("rate", ["1/2", "3"])
+def test_tables_enclose_the_exact_law_and_bound_what_lies_beyond_them(rate: str, terms: int) -> None:
+    """To forty digits: single weights far out, the whole tail beyond the last one, and the fall that the bound of the tail rests on."""
+    from mpmath import exp, mp, mpf
+
+    law = AveragedLaplace(Fraction(rate), terms)
+    table = law.weights(96)
+    with mp.workdps(40):
+        last = table.last
+        places = sorted({0, 1, min(terms, last), last // 3, last // 2, last - 1, last})
+        exact = {x: exact_weight(law.rate, terms, x) for x in places}
+        # One scale serves the whole table: every weight lies between its two integers.
+        least = max(mpf(table.lower[x - table.first]) / exact[x] for x in places)
+        most = min(mpf(table.upper[x - table.first]) / exact[x] for x in places)
+        assert least <= most
+        beyond = [exact_weight(law.rate, terms, last + i) for i in range(1, 40)]
+        ratios = [later / earlier for earlier, later in itertools.pairwise([exact[last], *beyond])]
+        # Log-concave: the fall grows towards exp(-rate), so that the first one bounds all that follow.
+        assert max(ratios) <= exp(-mpf(law.rate.numerator) / law.rate.denominator / 4)
+        assert all(a >= b * (1 - mpf(10) ** -35) for a, b in itertools.pairwise(ratios))
+        tail = beyond[0] / (1 - ratios[1])
+        assert tail * most <= table.right and table.left == table.right
+
+
+def test_a_table_that_forgets_its_tail_would_be_found() -> None:
+    """The sum of what lies beyond the last weight is more than nothing: no tail of zero passes the same comparison."""
+    law = AveragedLaplace(Fraction(1, 2), 10)
+    table = law.weights(64)
+    tail = exact_weight(law.rate, 10, table.last + 1)
+    assert tail * table.upper[-table.first] / exact_weight(law.rate, 10, 0) > 0.01

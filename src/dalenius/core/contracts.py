@@ -48,6 +48,14 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class ListingSource(Protocol):
+    """A source that reads several lists of values in one pass."""
+
+    def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
+        """What `values` answers to each query."""
+
+
+@runtime_checkable
 class StampedSource(Protocol):
     """A source that tells cheaply whether its content may have changed since it was last digested."""
 

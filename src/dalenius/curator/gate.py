@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dalenius.core.budget import Cost
-from dalenius.core.contracts import KeyedStep, Measurement, Plan, Source
+from dalenius.core.contracts import KeyedStep, ListingSource, Measurement, Plan, Source
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import Query, TableQuery
@@ -86,7 +86,7 @@ def _drive(
         stage("drawing noise")
         drawn = measurement.draw(rng)
         stage("measuring")
-        exact = tuple(_fetch(source, query) for query in measurement.needs)
+        exact = _fetch(source, measurement.needs)
         outcome = measurement.run(exact, drawn, rng)
         block = measurement.block(outcome)
         if block is None or isinstance(outcome, NoReply):
@@ -113,5 +113,10 @@ def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbou
     return as_one([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
 
 
-def _fetch(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]
-    return source.table(query) if isinstance(query, TableQuery) else source.values(query)
+def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # type: ignore[type-arg]
+    lists = [query for query in queries if not isinstance(query, TableQuery)]
+    if len(lists) == len(queries) > 1 and isinstance(source, ListingSource):
+        return source.lists(lists)
+    return tuple(
+        source.table(query) if isinstance(query, TableQuery) else source.values(query) for query in queries
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis, Domain, Variable
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER
@@ -90,6 +90,15 @@ def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np
     allowed[DROPPED_CATEGORY] = False
     chosen: NDArray[np.bool_] = allowed[codes]
     return chosen
+
+
+def listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray]) -> IntArray:
+    """The values of the coded rows that a query asks for."""
+    codes = coded[query.value]
+    mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
+    for condition in query.where:
+        mask &= passes(condition, domain.variable(condition.variable), coded[condition.variable])
+    return codes[mask]
 
 
 @dataclass(eq=False, kw_only=True)

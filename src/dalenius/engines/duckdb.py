@@ -40,7 +40,7 @@ from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_columns
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
-from dalenius.engines._tally import Tally, passes, used_variables
+from dalenius.engines._tally import Tally, listed, used_variables
 from dalenius.errors import DocumentError, InternalError
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER, Remark, reader
 
@@ -126,17 +126,19 @@ class DuckDBSource:
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""
-        _ = self.domain.variable(query.value).bounds
-        names = tuple(dict.fromkeys([query.value, *(f.variable for f in query.where)]))
-        parts = [np.empty(0, dtype=np.int64)]
-        for batch in self._batches(names):
-            codes = expanded(batch[query.value])
-            mask = codes != DROPPED_NUMBER
-            for condition in query.where:
-                variable = self.domain.variable(condition.variable)
-                mask &= passes(condition, variable, expanded(batch[condition.variable]))
-            parts.append(codes[mask])
-        return Sealed(np.sort(np.concatenate(parts)))
+        return self.lists((query,))[0]
+
+    def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
+        """Sorted values for each of several queries, read in one pass."""
+        for query in queries:
+            _ = self.domain.variable(query.value).bounds
+        read = (name for query in queries for name in (query.value, *(f.variable for f in query.where)))
+        parts: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in queries]
+        for batch in self._batches(tuple(dict.fromkeys(read))):
+            coded = {name: expanded(column) for name, column in batch.items()}
+            for kept, query in zip(parts, queries, strict=True):
+                kept.append(listed(query, self.domain, coded))
+        return tuple(Sealed(np.sort(np.concatenate(kept))) for kept in parts)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows."""

@@ -11,17 +11,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.randomness import RandomSource
-from dalenius.exact.sampling import ExactSampler, TableSampler, sampler_of
+from dalenius.exact.byte_sampler import ByteSampler
+from dalenius.exact.sampling import ExactSampler, sampler_of
 
 # Digits of a multiplicity beyond this one are drawn as several of it.
 _LAST_DIGIT = 22
-_AT_ONCE = 1 << 20
+# Up to Poisson(8) most draws are decided by a byte.
+_LAST_OF_BYTES = 3
+# As many draws as fit a processor's own memory.
+_AT_ONCE = 1 << 17
+_DIGIT_BITS = 24
 _LIMIT = 1 << 62
 _GUARD = 48
 
@@ -98,28 +104,49 @@ def resampled_totals(values: IntArray, counts: IntArray, replicates: int, rng: R
     totals = [0] * replicates
     adds = (counts > 0) & (values != 0)
     values, counts = values[adds].astype(np.int64), counts[adds].astype(np.int64)
+    most = max(_AT_ONCE // replicates, 1)
     for digit in range(_LAST_DIGIT + 1):
-        times = (counts >> digit) & 1 if digit < _LAST_DIGIT else counts >> digit
-        places = np.repeat(np.arange(len(values)), times)
-        sampler, most = _sampler(digit), max(_AT_ONCE // replicates, 1)
-        for start in range(0, len(places), most):
-            some = values[places[start : start + most]]
-            drawn = sampler.draw(len(some) * replicates, rng).reshape(replicates, len(some))
-            totals = [a + b for a, b in zip(totals, _products(drawn, some), strict=True)]
+        if digit < _LAST_DIGIT:
+            added = values[(counts >> digit) & 1 == 1]
+        else:
+            added = np.repeat(values, counts >> digit)
+        for start in range(0, len(added), most):
+            some = added[start : start + most]
+            drawn = _sampler(digit).draw(len(some) * replicates, rng).reshape(replicates, len(some))
+            totals = [a + b for a, b in zip(totals, weighted_sums(drawn, some), strict=True)]
     return totals
 
 
 @lru_cache(maxsize=32)
-def _sampler(digit: int) -> ExactSampler:
-    """Of Poisson(2^digit); one of single units is decided by eight random bits 49 times in 50, and reads more otherwise."""
+def _sampler(digit: int) -> ExactSampler | ByteSampler:
+    """Of Poisson(2^digit); small numbers are decided by eight random bits nearly always, and read more otherwise."""
     law = PoissonLaw(1 << digit)
-    return sampler_of(law) if digit else TableSampler(law, first_type=np.uint8, guide_bits=8)
+    return ByteSampler(law) if digit <= _LAST_OF_BYTES else sampler_of(law)
 
 
-def _products(drawn: IntArray, values: IntArray) -> list[int]:
-    """Sums of value * multiplicity: in 64 bits where they cannot be left, otherwise in whole numbers of any size."""
-    largest = int(np.abs(values).max())
-    if int(drawn.sum(axis=1).max()) * largest < _LIMIT:
+def weighted_sums(drawn: NDArray[np.integer[Any]], values: IntArray) -> list[int]:
+    """For each row of multiplicities the sum of value * multiplicity, exactly.
+
+    Values are cut into digits of 24 bits; multiplicities of a byte times a digit, over fewer than 2^21 units, stay below 2^53, so
+    that floating-point products and sums of these whole numbers are exact in whatever order they are taken.
+    """
+    if drawn.dtype != np.uint8:
+        return _wide_sums(drawn, values)
+    digits = [values]
+    while int(np.abs(digits[-1]).max(initial=0)) >= 1 << _DIGIT_BITS:
+        high = digits[-1] >> _DIGIT_BITS
+        digits[-1:] = [digits[-1] - (high << _DIGIT_BITS), high]
+    parts = drawn.astype(np.float64) @ np.stack(digits, axis=1).astype(np.float64)
+    sums, *higher = parts.astype(np.int64).T.tolist()
+    for place, digit in enumerate(higher, 1):
+        sums = [a + (b << (_DIGIT_BITS * place)) for a, b in zip(sums, digit, strict=True)]
+    whole: list[int] = sums
+    return whole
+
+
+def _wide_sums(drawn: NDArray[np.integer[Any]], values: IntArray) -> list[int]:
+    """In 64 bits where they cannot be left, otherwise in whole numbers of any size."""
+    if int(drawn.sum(axis=1).max()) * int(np.abs(values).max()) < _LIMIT:
         sums: list[int] = (drawn @ values).tolist()
         return sums
     return [sum(k * v for k, v in zip(row, values.tolist(), strict=True)) for row in drawn.tolist()]

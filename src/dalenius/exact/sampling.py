@@ -219,6 +219,20 @@ class TableSampler:
             out[where] = self._second(rest, least, rng)
         return out
 
+    @property
+    def guide(self) -> IntArray:
+        """The value that each first word decides, or the least number where it decides none."""
+        return self._guide[0]
+
+    def extend(self, first: NDArray[np.unsignedinteger[Any]], rng: RandomSource) -> IntArray:
+        """Draws whose first words, as uniform as their caller's condition left them, were read already."""
+        out: IntArray = self._guide[0][first]
+        undecided = np.flatnonzero(out == _UNDECIDED)
+        if len(undecided):
+            words_left = first[undecided]
+            out[undecided] = self._second(words_left, self._guide[1][words_left], rng)
+        return out
+
     def _second(
         self, first: NDArray[np.unsignedinteger[Any]], least: IntArray, rng: RandomSource
     ) -> IntArray:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.contracts import ListingSource
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
@@ -219,6 +220,9 @@ def check_stacked(factory: engine_kit.Factory, *, has_persons: bool) -> None:
         _compare(source.table(query), expected.table(query), about)
     for question in value_queries():
         _compare(source.values(question), expected.values(question), f"values of {question.value}")
+    if isinstance(source, ListingSource):
+        for listed, question in zip(source.lists(value_queries()), value_queries(), strict=True):
+            _compare(listed, expected.values(question), f"values of {question.value}, read with others")
 
     def opened(_: Domain, __: engine_kit.Columns, ___: bytes) -> Any:
         return source
