@@ -36,11 +36,19 @@ def test_a_fixed_number_of_rows_takes_off_what_resampling_it_added() -> None:
     assert made.sampling()[0] == pytest.approx(9.0 - 1.0 - made.counted[0])
 
 
-def coverage(k: int, ratio: float) -> float:
-    """Of the calibrated 95 % interval, where the sampling variance is `ratio` variances of one replicate's noise."""
+def coverage(k: int, ratio: float, share: float | None = None) -> float:
+    """Of the calibrated 95 % interval, where the sampling variance is `ratio` variances of one replicate's noise.
+
+    It is a share of the largest variance that the declared bounds allow, if they allow a largest one.
+    """
     spreads = (1 + ratio) * chi2.ppf((np.arange(60) + 0.5) / 60, k - 1) / (k - 1)
-    totals = np.concatenate([replicates(s, k).totals for s in spreads])
-    half = Replicates(totals=totals, noise=1.0, reach=1.0).half_widths(0.95, is_sampling=True)
+    made = Replicates(
+        totals=np.concatenate([replicates(s, k).totals for s in spreads]),
+        noise=1.0,
+        reach=1.0 if share is None else float(np.sqrt(ratio / share)),
+        records=None if share is None else np.ones(60),
+    )
+    half = made.half_widths(0.95, is_sampling=True)
     return float((2 * ndtr(half / np.sqrt(ratio + (1 + ratio) / k)) - 1).mean())
 
 
@@ -51,10 +59,33 @@ def test_the_calibrated_interval_covers_whatever_the_sampling_variance_is(k: int
     assert all(coverage(k, ratio) <= 0.98 for ratio in (0.3, 0.6, 1.0, 3.0, 30.0))
 
 
+@pytest.mark.parametrize("share", [1.0, 0.85, 0.2])
+def test_values_at_the_declared_bounds_are_covered_as_often_as_others(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise of the mean of the replicates from 3 times the sampling variance to 100 times less; 25 replicates."""
+    ratios = [r / 25 for r in (0.3, 1.0, 5.0, 20.0, 100.0)]
+    assert min(coverage(25, ratio, share) for ratio in ratios) >= 0.94
+    # A prior that spreads evenly up to the bound fails where the values are at the bounds.
+    monkeypatch.setattr("dalenius.linear.replicates._AT_THE_BOUND", 0.0)
+    assert (min(coverage(25, ratio, share) for ratio in ratios) < 0.935) == (share > 0.5)
+
+
+def test_nothing_is_left_to_guess_of_a_proportion() -> None:
+    """Every row adds one or takes one off: the sampling variance is n - T^2 / n whatever the spread of the replicates is."""
+    known = replace(replicates(40.0, mean=20.0), noise=30.0, records=np.array([100.0]), is_even=True)
+    share = 20 / 104
+    assert known.sampling()[0] == pytest.approx(100 * (1 - share**2), rel=1e-3)
+    half = known.half_widths(0.95, is_sampling=True)[0]
+    assert half == pytest.approx(1.96 * np.sqrt(100 * (1 - share**2) + 130 / 50), rel=1e-3)
+    # A share of nothing has an error too.
+    assert replace(known, totals=known.totals + 80.0).sampling()[0] > 4.0
+
+
 def test_declared_bounds_make_the_interval_shorter_where_noise_hides_the_variance() -> None:
     free = replicates(1.0)
     bound = replace(free, records=np.array([5.0]), reach=0.1)
-    assert bound.half_widths(0.95, is_sampling=True) < 0.5 * free.half_widths(0.95, is_sampling=True)
+    assert bound.half_widths(0.95, is_sampling=True) < 0.6 * free.half_widths(0.95, is_sampling=True)
     # It is never shorter than the interval of noise and resampling alone would be by normal quantiles.
     assert bound.half_widths(0.95, is_sampling=True)[0] >= 1.95 * np.sqrt(1 / 50)
 

@@ -11,7 +11,7 @@ from dalenius.core.domain import Bounds, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
-from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference.cells import intervals
 from dalenius.linear.tabulation import sampled_bounds
 from dalenius.testing.asking import plan_of
@@ -79,11 +79,23 @@ def test_what_cannot_be_priced_is_refused_by_the_plan(
         plan_of(domain_of(), {"table": table, "privacy": privacy})
 
 
-def test_units_and_groups_of_several_rows_are_refused_by_the_plan() -> None:
-    with pytest.raises(Unsupported, match="one row"):
-        plan_of(domain_of(Relation.ADD_REMOVE, rows=4), {"table": MEAN, "privacy": APPROXIMATE})
-    with pytest.raises(DaleniusError):
-        plan_of(domain_of(), {"table": MEAN, "privacy": APPROXIMATE | {"group": 2}})
+def test_units_of_several_rows_are_priced_with_published_multiplicities_and_too_many_are_refused() -> None:
+    table = MEAN | {"rows": ["sex"], "replicates": 25}
+    plans = [
+        plan_of(domain_of(Relation.ADD_REMOVE, rows=rows), {"table": table, "privacy": APPROXIMATE})
+        for rows in (1, 4)
+    ]
+    one, four = (plan.measurements[0] for plan in plans)
+    assert "rows" not in one.law.parameters and four.law.parameters["rows"] == 4  # type: ignore[union-attr]
+    # The root of the mean square of Poisson(4) copies against that of one hidden row.
+    ratio = float(four.price.sigma_squared / one.price.sigma_squared)  # type: ignore[attr-defined]
+    assert 16 < ratio < 40
+    assert any("4 rows" in warning for warning in plans[1].warnings)
+    assert plans[1].preview["std_error_with_sampling"] > 1.9 * plans[0].preview["std_error_with_sampling"]
+    with pytest.raises(Unsupported, match="at most 6 rows"):
+        plan_of(domain_of(Relation.ADD_REMOVE, rows=7), {"table": table, "privacy": APPROXIMATE})
+    group = plan_of(domain_of(size=None), {"table": MEAN, "privacy": APPROXIMATE | {"group": 2}})
+    assert group.measurements[0].price.rows == 2  # type: ignore[attr-defined]
 
 
 DATASET = {

@@ -17,10 +17,12 @@ References
     Doroshenko, Ghazi, Kamath, Kumar & Manurangsi (2022); Wang, Cheng & Awan (2022) for the mixture.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, comb, exp, expm1, factorial, floor, log1p, pi, sqrt
+from typing import Protocol
 
 import numpy as np
 
@@ -90,10 +92,11 @@ class MixturePair:
 
     def log_ratios(self, y: FloatArray, shift: float) -> tuple[FloatArray, FloatArray]:
         """log of sum_k p_k N(k shift, 1) / N(0, 1) at y, and its slope."""
-        k = np.arange(len(self.weights), dtype=np.float64)
+        weights = np.array(self.weights)
+        k = np.flatnonzero(weights).astype(np.float64)
         exponents = k * shift * y[:, None] - (k * shift) ** 2 / 2
         top = exponents.max(axis=1, keepdims=True)
-        terms = np.array(self.weights) * np.exp(exponents - top)
+        terms = weights[weights > 0] * np.exp(exponents - top)
         total = terms.sum(axis=1)
         return np.log(total) + top[:, 0], shift * (terms @ k) / total
 
@@ -118,18 +121,32 @@ class MixturePair:
         return high, max(1.0 - float(p.sum()), 0.0)
 
 
+    def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
+        """First point of the grid, masses in floats, and what is counted as unbounded."""
+        return _mixture_masses(self, unit)
+
+
+class LossPair(Hashable, Protocol):
+    """Two laws of one noisy total, as a loss on a grid."""
+
+    def shifts(self) -> tuple[float, float]:
+        """Both shifts of one copy, in standard deviations."""
+
+    def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
+        """First point of the grid, masses in floats, and what is counted as unbounded."""
+
+
 @lru_cache(maxsize=64)
-def one_loss(pair: MixturePair, unit: Fraction) -> LossDistribution:
+def one_loss(pair: LossPair, unit: Fraction) -> LossDistribution:
     """The loss of one replicate on the grid of a unit; never below the truth."""
-    first, masses, left_out = float_masses(pair, unit)
+    first, masses, left_out = pair.masses(unit)
     scale = 1 << BITS
     whole = [int(Fraction(float(mass)) * scale * (1 + _ROUNDED)) + 1 for mass in masses]
     infinite = max(scale - sum(whole), int(Fraction(left_out) * scale))
     return LossDistribution(unit, first, tuple(whole), infinite)
 
 
-def float_masses(pair: MixturePair, unit: Fraction) -> tuple[int, FloatArray, float]:
-    """First point of the grid, masses in floats, and what is counted as unbounded."""
+def _mixture_masses(pair: MixturePair, unit: Fraction) -> tuple[int, FloatArray, float]:
     h = float(unit)
     high, left_out = pair.top()
     is_listed = pair.is_discrete and pair.sigma <= _LISTED
@@ -198,7 +215,7 @@ def _between(pair: MixturePair, ends: FloatArray, shift: float) -> FloatArray:
     return mass
 
 
-def copies_loss(pair: MixturePair, replicates: int, unit: Fraction) -> LossDistribution:
+def copies_loss(pair: LossPair, replicates: int, unit: Fraction) -> LossDistribution:
     """The loss of so many replicates, each with multiplicities and noise of its own."""
     loss = _copies(pair, replicates, unit)
     effort.spend(len(loss.masses))
@@ -206,11 +223,11 @@ def copies_loss(pair: MixturePair, replicates: int, unit: Fraction) -> LossDistr
 
 
 @lru_cache(maxsize=32)
-def _copies(pair: MixturePair, replicates: int, unit: Fraction) -> LossDistribution:
+def _copies(pair: LossPair, replicates: int, unit: Fraction) -> LossDistribution:
     return one_loss(pair, unit).times(replicates)
 
 
-def grid_unit(pair: MixturePair, replicates: int) -> Fraction:
+def grid_unit(pair: LossPair, replicates: int) -> Fraction:
     """A power of two fine enough that the grid adds less than a thousandth to the variance of the whole loss."""
     a, b = pair.shifts()
     mu = (a - b) * sqrt(replicates)

@@ -9,8 +9,9 @@ Guarantee
     add-remove   one unit in one cell   (P_D, N) and its reverse: the rest of the total is independent, and adding it is post-processing
     replace      one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s
     replace      several cells          also (P_D x N, N x P_D): the unit leaves one cell and enters another
+    either       several rows           multiplicities counted as published, every way to spread rows over cells (`published_loss`)
 Requires
-    One number to a unit and replicate. Multinomial multiplicities are not covered: their sum is fixed, so that centring hides
+    Multinomial multiplicities are not covered: their sum is fixed, so that centring hides
     nothing (docs/explanation/private-bootstrap.md). There is no exact rho: every Renyi divergence is infinite.
 Evidence
     Proved but for the rounding of floats, which is covered by margins; never below the mixture-Gaussian loss of dp-accounting,
@@ -27,10 +28,12 @@ import numpy as np
 
 from dalenius.core.law import FloatArray
 from dalenius.errors import TooLarge, Unsupported
+from dalenius.exact import effort
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import LossDistribution
 from dalenius.exact.replaced_pair import is_dominated
-from dalenius.exact.resampled_loss import MixturePair, copies_loss, float_masses, grid_unit, poisson_weights
+from dalenius.exact.published_loss import PublishedPair, partitions
+from dalenius.exact.resampled_loss import LossPair, MixturePair, copies_loss, grid_unit, poisson_weights
 
 _STEPS = 30
 _NEAR = 5e-4
@@ -39,17 +42,20 @@ _HOPELESS = 5.0
 _TRIMMED = 1e-19
 _RAISED = Fraction(1001, 1000)
 _MOST_RAISES = 60
+# Rows that neighbours differ in: so many can be spread over cells in few enough ways, and so many in one cell have few enough sums.
+_MOST_SPREAD, _MOST_TOUCHED = 6, 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingPrice:
-    """Replicates of totals whose units add at most `reach` each, in steps, times their multiplicity."""
+    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their multiplicity."""
 
     reach: int
     sigma_squared: Fraction
     replicates: int
     is_replace: bool = False
     has_cells: bool = False
+    rows: int = 1
 
     def _pair(self, up: int, down: int) -> MixturePair:
         return MixturePair(
@@ -59,13 +65,36 @@ class ResamplingPrice:
             weights=poisson_weights(),
         )
 
+    def _published(self, rows: int) -> PublishedPair:
+        return PublishedPair(reach=Fraction(self.reach), sigma_squared=self.sigma_squared, rows=rows)
+
     @property
     def is_proved(self) -> bool:
         """Whether the pairs are known to be the worst; only then is anything claimed."""
-        return not self.is_replace or is_dominated(Fraction(self.reach), self.sigma_squared)
+        if self.rows > 1 or not self.is_replace:
+            return True
+        return is_dominated(Fraction(self.reach), self.sigma_squared)
 
-    def patterns(self) -> tuple[tuple[MixturePair, ...], ...]:
+    @property
+    def touched(self) -> int:
+        """Rows that differ between two neighbours: those of one unit, or of two."""
+        return self.rows * (2 if self.is_replace else 1)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether a search must look at several cells; with several rows to a unit one cell guides it."""
+        return self.has_cells and self.rows == 1
+
+    @property
+    def is_served(self) -> bool:
+        """Whether all ways to spread a unit's rows over cells can be looked at."""
+        return self.rows == 1 or self.touched <= (_MOST_SPREAD if self.has_cells else _MOST_TOUCHED)
+
+    def patterns(self) -> tuple[tuple[LossPair, ...], ...]:
         """The dominating pairs, each a product of what happens in the cells that a unit touches."""
+        if self.rows > 1:
+            spread = partitions(self.touched) if self.has_cells else [(self.touched,)]
+            return tuple(tuple(self._published(rows) for rows in parts) for parts in spread)
         added, removed = self._pair(self.reach, 0), self._pair(0, -self.reach)
         if not self.is_replace:
             return (added,), (removed,)
@@ -79,13 +108,8 @@ class ResamplingPrice:
                 "The noise of one replicate is smaller than half of the range of a value; the price of replacing a unit is proved"
                 " for more noise only. Ask for more replicates or spend less."
             )
-        return tuple(self._composed(pattern) for pattern in self.patterns())
-
-    def _composed(self, pattern: tuple[MixturePair, ...]) -> LossDistribution:
-        unit = min(grid_unit(pair, self.replicates) for pair in pattern)
-        whole, *others = (copies_loss(pair, self.replicates, unit) for pair in pattern)
-        for other in others:
-            whole = whole.beside(other)
+        whole = _losses(self)
+        effort.spend(sum(len(loss.masses) for loss in whole))
         return whole
 
     def delta(self, epsilon: Fraction) -> Fraction:
@@ -110,10 +134,23 @@ class ResamplingPrice:
         return self.delta(epsilon) <= delta
 
 
+@lru_cache(maxsize=16)
+def _losses(price: ResamplingPrice) -> tuple[LossDistribution, ...]:
+    return tuple(_composed(price, pattern) for pattern in price.patterns())
+
+
+def _composed(price: ResamplingPrice, pattern: tuple[LossPair, ...]) -> LossDistribution:
+    unit = min(grid_unit(pair, price.replicates) for pair in pattern)
+    whole, *others = (copies_loss(pair, price.replicates, unit) for pair in pattern)
+    for other in others:
+        whole = whole.beside(other)
+    return whole
+
+
 @lru_cache(maxsize=128)
 def _rho(price: ResamplingPrice, delta: Fraction) -> tuple[Fraction, Fraction]:
     # One order is enough: the concentrated statement of a pair is about both.
-    losses = price.losses()[:1] if not price.is_replace else price.losses()
+    losses = price.losses() if price.is_replace or price.rows > 1 else price.losses()[:1]
     # What rounding adds to the failure is taken from it beforehand.
     pairs = [rho_of(loss, delta * (1 - Fraction(1, 10**6))) for loss in losses]
     return max(rho for rho, _ in pairs), max(delta, *(failure for _, failure in pairs))
@@ -132,7 +169,8 @@ def _calibrated(
 ) -> ResamplingPrice:
     def excess(log_variance: float) -> float:
         """How far the target is missed, as a logarithm: by floats, which suggest and never decide."""
-        tried = replace(price, sigma_squared=_short(Fraction(exp(log_variance))))
+        # Rows that are all in one cell are the worst, which is checked at the end and not trusted here.
+        tried = replace(price, sigma_squared=_short(Fraction(exp(log_variance))), has_cells=price.is_spread)
         if rho is not None:
             try:
                 return log(max(tried.rho(delta)[0] / rho, Fraction(1, 10**9)))
@@ -142,10 +180,11 @@ def _calibrated(
         return log(max(_float_delta(tried, tried.patterns()[0], float(epsilon or 0)), 1e-300) / float(delta))
 
     # One unit's value is never more than two standard deviations of one replicate's noise.
+    is_bounded = price.is_replace and price.rows == 1
     variance = _crossing(
-        excess, max(2 * log(price.reach) - (0.0 if price.is_replace else log(4.0)), log(0.25))
+        excess, max(2 * log(price.reach) - (0.0 if is_bounded else log(4.0)), log(0.25))
     )
-    least = Fraction(price.reach) ** 2 if price.is_replace else Fraction(1, 4)
+    least = Fraction(price.reach) ** 2 if is_bounded else Fraction(1, 4)
     best = replace(price, sigma_squared=_short(max(variance, least)))
     for _ in range(_MOST_RAISES):
         if best.fits(epsilon=epsilon, rho=rho, delta=delta):
@@ -186,12 +225,12 @@ def _crossing(excess: Callable[[float], float], low: float) -> Fraction:
     return Fraction(exp(high))
 
 
-def _float_delta(price: ResamplingPrice, pattern: tuple[MixturePair, ...], epsilon: float) -> float:
+def _float_delta(price: ResamplingPrice, pattern: tuple[LossPair, ...], epsilon: float) -> float:
     """delta(epsilon) by floating-point convolution."""
     unit = min(grid_unit(pair, price.replicates) for pair in pattern)
     first, masses, infinite = 0, np.ones(1), 0.0
     for pair in pattern:
-        start, one, left_out = float_masses(pair, unit)
+        start, one, left_out = pair.masses(unit)
         begin, power = _powered(start, one, price.replicates)
         first, masses = _trimmed(first + begin, _convolved(masses, power))
         infinite += price.replicates * left_out

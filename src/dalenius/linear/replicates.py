@@ -12,10 +12,11 @@ random, and V - T^2 / n where it is n, because Poisson multiplicities let the nu
 Variances (Brawner & Honaker 2018, 7.2, with divisors k and k - 1 and noise of variance s2 as it is): `unbiased` takes s2 from the
 spread, `conservative` takes s2 times the 5 % quantile of chi-squared over k - 1, `most_conservative` takes nothing.
 
-The default interval is calibrated. The spread S2 is (s2 + V) chi-squared(k - 1) / (k - 1), and V >= 0 is unknown: the half-width h
-solves E(2 Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), cut at what the declared bounds allow. Its coverage
-at 95 % is at least 93.5 % whatever V is (verify/bootstrap.py); where noise hides V it is larger, and no interval from replicates
-could do otherwise.
+The default interval is calibrated. The spread S2 is (s2 + V) chi-squared(k - 1) / (k - 1). Where rows add the reach with one sign or
+the other (a proportion), V is n times the square of the reach, and nothing is left to guess. Otherwise V >= 0 is unknown, up to what the
+declared bounds allow: the half-width h solves E(2 Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), with
+`_AT_THE_BOUND` of it at the largest V itself, because values at the bounds are what an interval fails first. Its coverage at 95 % is at
+least 93.5 % whatever V is (verify/bootstrap.py); where noise hides V it is larger, and must be (docs/explanation/private-bootstrap.md).
 """
 
 from collections.abc import Mapping
@@ -31,17 +32,27 @@ from dalenius.core.law import FloatArray
 _POINTS = 240
 _HALVINGS = 48
 _CONSERVATIVE = 0.05
+# The mass of the prior at the largest possible V; between there and nothing it has log(1 + V / s2).
+_AT_THE_BOUND = 3.0
+# A share is looked at as if two more rows had the property and two more had not (Agresti & Coull 1998).
+_MORE_ROWS = 4.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Replicates:
-    """Replicates of every cell, in the units in which rows add; `records` are the numbers of rows, None where they are random."""
+    """Replicates of every cell, in the units in which rows add; `records` are the numbers of rows, None where they are random.
+
+    `is_even` says that every row adds the reach or takes it off. Units have up to `rows` rows: what they add together varies at most
+    so many times as much as if their rows were independent (Cauchy & Schwarz), and that is what is said of sampling.
+    """
 
     totals: FloatArray
     noise: float
     reach: float
     records: FloatArray | None = None
     records_variance: FloatArray | float = 0.0
+    is_even: bool = False
+    rows: int = 1
 
     @property
     def count(self) -> int:
@@ -70,13 +81,25 @@ class Replicates:
         """Variance of the exact total under sampling: unbiased, conservative or most_conservative; never below zero."""
         from scipy.special import chdtri
 
+        if self.is_even and kind == "unbiased":
+            return self._even
         k = self.count
         shares = {
             "unbiased": 1.0,
             "conservative": float(chdtri(k - 1, 1 - _CONSERVATIVE)) / (k - 1),
             "most_conservative": 0.0,
         }
-        return np.asarray(np.maximum(self.spread - shares[kind] * self.noise - self.counted, 0.0))
+        return np.asarray(
+            self.rows * np.maximum(self.spread - shares[kind] * self.noise - self.counted, 0.0)
+        )
+
+    @property
+    def _even(self) -> FloatArray:
+        """The same where every row adds the reach or takes it off: n - T^2 / n in squares of the reach, with four rows more."""
+        assert self.records is not None
+        n = np.maximum(self.records, 1.0)
+        share = self.counted * n / (self.reach * (n + _MORE_ROWS)) ** 2
+        return np.asarray(self.rows * np.maximum(n * self.reach**2 * (1 - share), 0.0))
 
     @property
     def ratio_noise(self) -> FloatArray:
@@ -98,18 +121,15 @@ class Replicates:
         return np.asarray(float(stdtrit(self.count - 1, 0.5 + confidence / 2)) * np.sqrt(variance))
 
     def _calibrated(self, confidence: float) -> FloatArray:
-        from scipy.special import ndtr
+        from scipy.special import ndtr, ndtri
 
-        k = self.count
+        if self.is_even:
+            variance = self._even + (self.noise + self._most() * self.noise) / self.count + self.ratio_noise
+            return np.asarray(float(ndtri(0.5 + confidence / 2)) * np.sqrt(variance))
         least = np.minimum(self.counted / self.noise, 1e6)
-        most = np.full(len(least), 1e4) if self.records is None else self._most()
-        steps = np.append(0.0, np.geomspace(1e-5, 1.0, _POINTS))
-        v = least[:, None] + np.maximum(most - least, 1e-6)[:, None] * steps
-        observed = (self.spread / self.noise)[:, None]
-        log_density = -(k + 1) / 2 * np.log1p(v) - (k - 1) / 2 * observed / (1 + v)
-        weights = np.exp(log_density - log_density.max(axis=1, keepdims=True)) * np.gradient(v, axis=1)
-        weights /= weights.sum(axis=1, keepdims=True)
-        variance = (v - least[:, None]) + (1 + v) / k + (self.ratio_noise / self.noise)[:, None]
+        v, weights = self._posterior(least)
+        sampling = self.rows * (v - least[:, None])
+        variance = sampling + (1 + v) / self.count + (self.ratio_noise / self.noise)[:, None]
         deviation = np.sqrt(variance)
         low, high = np.zeros(len(v)), 8.0 * deviation.max(axis=1)
         for _ in range(_HALVINGS):
@@ -120,6 +140,19 @@ class Replicates:
                 np.where(inside < confidence, high, middle),
             )
         return np.asarray(high * np.sqrt(self.noise))
+
+    def _posterior(self, least: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sums of squares from the least to the largest possible, in variances of the noise, and how likely the spread makes each."""
+        is_bounded = self.records is not None
+        most = np.maximum(self._most() if is_bounded else np.full(len(least), 1e4), least + 1e-6)
+        steps = np.append(0.0, np.geomspace(1e-5, 1.0, _POINTS))
+        v = least[:, None] + (most - least)[:, None] * steps
+        prior = np.gradient(v, axis=1) / (1 + v)
+        prior[:, -1] += _AT_THE_BOUND if is_bounded else 0.0
+        observed = (self.spread / self.noise)[:, None]
+        log_likelihood = -(self.count - 1) / 2 * (np.log1p(v) + observed / (1 + v))
+        weights = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
+        return v, weights / weights.sum(axis=1, keepdims=True)
 
     def _most(self) -> FloatArray:
         """The largest sum of squares that the declared bounds allow, in variances of the noise."""
@@ -144,6 +177,8 @@ def replicates_of(
         reach=float(parameters["reach"]),
         records=records,
         records_variance=counts_variance if counts is not None else 0.0,
+        is_even=parameters.get("of") == "proportion",
+        rows=int(parameters.get("rows", 1)),
     )
 
 

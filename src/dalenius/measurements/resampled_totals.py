@@ -4,9 +4,10 @@ Guarantee
     The loss distribution of `exact/resampling_price.py`: (epsilon, delta) of all replicates together, and the rho that they have outside
     an event of probability delta. There is no pure statement and no rho without a delta.
 Requires
-    One row to a unit, each in at most one cell, and contributions of at most `reach` in size; under replace noise of at least
-    `reach` in each replicate, which `profile` checks. Multiplicities are Poisson(1), drawn anew for every replicate from the
-    source of all noise, and never shown.
+    Rows each in at most one cell, with contributions of at most `reach` in size. For units of one row under replace noise of at least
+    `reach` in each replicate, which `profile` checks; units of several rows are priced as if the multiplicities of their rows were
+    published (`exact/published_loss.py`). Multiplicities are Poisson(1) for each row, drawn anew for every replicate from the source of
+    all noise, and never shown.
 Noise
     Discrete Gaussian in every replicate of every cell, drawn before the data are read.
 Evidence
@@ -89,7 +90,8 @@ class ResampledTotals:
                 "sigma_squared": plain(self.price.sigma_squared),
                 "reach": self.price.reach,
                 "unit": plain(self.unit),
-            },
+            }
+            | ({"rows": self.price.rows} if self.price.rows > 1 else {}),
         )
 
     @property
@@ -99,10 +101,8 @@ class ResampledTotals:
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """From the composed loss distribution of the relation that the noise was calibrated for."""
-        if neighbours.scope is not Scope.EVERYWHERE or neighbours.max_rows != 1:
-            raise Unsupported(
-                "A private bootstrap resamples units of one row; units or groups of several rows are not served."
-            )
+        if neighbours.scope is not Scope.EVERYWHERE or neighbours.max_rows > self.price.rows:
+            raise Unsupported("These replicates were calibrated for units or groups of fewer rows.")
         if neighbours.is_replace != self.price.is_replace:
             raise Unsupported("These replicates were calibrated for other neighbours.")
         rho, failure = self.price.rho(self.failure)
@@ -172,6 +172,7 @@ class ResampledTotals:
             replicates=2,
             is_replace=neighbours.is_replace,
             has_cells=True,
+            rows=neighbours.max_rows,
         )
         step = cls(
             name="replicates",

@@ -125,14 +125,17 @@ def plan_replicates(
     part = share(budget, 1 - _COUNTED if has_count else Fraction(1))
     assert part.delta is not None
     failure = part.delta * _ROUNDED if has_count else part.delta
+    start = ResamplingPrice(
+        reach=added.reach,
+        sigma_squared=Fraction(1),
+        replicates=replicates,
+        is_replace=near.is_replace,
+        has_cells=question.space.size > 1,
+        rows=near.max_rows,
+    )
+    _check_rows(start)
     price = calibrated(
-        ResamplingPrice(
-            reach=added.reach,
-            sigma_squared=Fraction(1),
-            replicates=replicates,
-            is_replace=near.is_replace,
-            has_cells=question.space.size > 1,
-        ),
+        start,
         epsilon=None if part.rho is not None else part.epsilon,
         rho=part.rho,
         delta=failure,
@@ -170,7 +173,7 @@ def plan_replicates(
         if "inf" in str(limits)
         else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
         preview=preview,
-        warnings=(remark("bounded"), remark("resampled"), *_advice(preview, moments)),
+        warnings=(remark("bounded"), remark("resampled"), *_clustered(near.max_rows), *_advice(preview, moments)),
         evidence=step.evidence,
         refusal=f"These replicates do not fit {budget.definition!r} at this budget.",
     )
@@ -206,10 +209,17 @@ def _check(question: Question) -> None:
             'error = "bootstrap" is priced for discrete Gaussian noise; leave the mechanism out.',
             key="mechanism",
         )
-    if question.neighbours.max_rows != 1:
+
+
+def _check_rows(price: ResamplingPrice) -> None:
+    """Every way to spread the rows of a unit over cells is priced; there must not be too many."""
+    if not price.is_served:
+        most = "6 rows in a table, 24 in a single number" + (
+            ", counting those of both units" if price.is_replace else ""
+        )
         raise Unsupported(
-            'error = "bootstrap" resamples units of one row; units or groups of several rows are not served. Ask with'
-            ' error = "sampling".',
+            f'error = "bootstrap" is priced for neighbours that differ in at most {most}; here they differ in {price.touched}. Ask'
+            ' with error = "sampling", or declare a smaller max_rows.',
             key="error",
         )
 
@@ -265,6 +275,7 @@ def _law(
             "replicates": step.price.replicates,
             "sigma_squared": plain(step.price.sigma_squared),
             "reach": added.reach,
+            **({"rows": step.price.rows} if step.price.rows > 1 else {}),
             "limits": [str(end) if "inf" in str(end) else plain(Fraction(str(end))) for end in limits],
         }
         | {key: value for key, value in public.items() if value is not None},
@@ -284,7 +295,9 @@ def _preview(
     """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
     records = size or typical_records(question)
     squares = records * step.price.reach**2 * float(added.evenness)
-    made = _typical(step, squares, records if is_quotient or size else None)
+    made = _typical(
+        step, squares, records if is_quotient or size else None, is_even=is_quotient and added.evenness == 1
+    )
     if counts:
         made = replace(made, records_variance=counts[0].law.variance)
     unit = float(scale) / step.factor / (records if is_quotient else 1)
@@ -303,7 +316,7 @@ def _preview(
     }
 
 
-def _typical(step: ResampledTotals, squares: float, records: int | None) -> Replicates:
+def _typical(step: ResampledTotals, squares: float, records: int | None, *, is_even: bool) -> Replicates:
     """Replicates whose spread is the expected one."""
     z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
     z *= sqrt((float(step.price.sigma_squared) + squares) / float(z.var(ddof=1)))
@@ -312,7 +325,14 @@ def _typical(step: ResampledTotals, squares: float, records: int | None) -> Repl
         noise=float(step.price.sigma_squared),
         reach=step.price.reach,
         records=None if records is None else np.array([float(records)]),
+        is_even=is_even,
+        rows=step.price.rows,
     )
+
+
+def _clustered(rows: int) -> tuple[str, ...]:
+    """What is assumed of the rows of one unit."""
+    return (remark("clustered", rows=rows),) if rows > 1 else ()
 
 
 def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...]:

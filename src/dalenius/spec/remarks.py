@@ -103,6 +103,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Beide Fehler stammen aus verrauschten Summen neu gezogener Dateien; die Häufigkeiten wurden für jede neu gezogen und werden"
         " nicht aufbewahrt.",
     },
+    "clustered": {
+        "en": "A unit may have {rows} rows: multiplicities are priced as if they were published, and the error of sampling allows for rows"
+        " of one unit that are all alike.",
+        "de": "Eine Einheit kann {rows} Zeilen haben: die Häufigkeiten werden so verbucht, als wären sie veröffentlicht, und der"
+        " Stichprobenfehler lässt zu, dass alle Zeilen einer Einheit gleich sind.",
+    },
     "bootstrap_wider": {
         "en": "Expect the bootstrap interval to reach ± {bootstrap} (95 %) with sampling in a typical cell; without a bootstrap the same"
         " budget gives ± {moments}, which is recommended.",
