@@ -143,13 +143,13 @@ def test_exact_losses_of_units_of_two_rows_stay_within_what_was_asked(relation: 
     domain = domain_of(relation, rows=2)
     step = step_of(domain, TABLES["total"])
     epsilon, variance = float(step.statement or 0), float(step.price.sigma_squared)
-    pairs = [(a, b) for a, b in product(UNITS, UNITS) if a != b and (relation is Relation.REPLACE or not (a and b))]
+    pairs = [
+        (a, b) for a, b in product(UNITS, UNITS) if a != b and (relation is Relation.REPLACE or not (a and b))
+    ]
 
     def worst(sigma_squared: float) -> float:
         made = {unit: laws(step, unit, domain, sigma_squared) for unit in UNITS}
-        return max(
-            delta_from_below(list(zip(made[a], made[b], strict=True)), 3, epsilon) for a, b in pairs
-        )
+        return max(delta_from_below(list(zip(made[a], made[b], strict=True)), 3, epsilon) for a, b in pairs)
 
     assert worst(variance) <= float(step.failure)
     single = step_of(domain_of(relation), TABLES["total"]).price

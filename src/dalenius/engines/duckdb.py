@@ -42,7 +42,7 @@ from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._tally import Tally, listed, used_variables
 from dalenius.errors import DocumentError, InternalError
-from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER, Remark, reader
+from dalenius.spec.coding import DROPPED_CATEGORY, Remark, reader
 
 __all__ = ["DuckDBSource"]
 
@@ -136,9 +136,9 @@ class DuckDBSource:
         parts: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in queries]
         for batch in self._batches(tuple(dict.fromkeys(read))):
             coded = {name: expanded(column) for name, column in batch.items()}
-            for kept, query in zip(parts, queries, strict=True):
-                kept.append(listed(query, self.domain, coded))
-        return tuple(Sealed(np.sort(np.concatenate(kept))) for kept in parts)
+            for pieces, query in zip(parts, queries, strict=True):
+                pieces.append(listed(query, self.domain, coded))
+        return tuple(Sealed(np.sort(np.concatenate(pieces))) for pieces in parts)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows."""

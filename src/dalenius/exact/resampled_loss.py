@@ -120,7 +120,6 @@ class MixturePair:
             high *= 1.02
         return high, max(1.0 - float(p.sum()), 0.0)
 
-
     def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
         """First point of the grid, masses in floats, and what is counted as unbounded."""
         return _mixture_masses(self, unit)

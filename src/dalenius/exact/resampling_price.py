@@ -31,8 +31,8 @@ from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact import effort
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import LossDistribution
-from dalenius.exact.replaced_pair import is_dominated
 from dalenius.exact.published_loss import PublishedPair, partitions
+from dalenius.exact.replaced_pair import is_dominated
 from dalenius.exact.resampled_loss import LossPair, MixturePair, copies_loss, grid_unit, poisson_weights
 
 _STEPS = 30
@@ -181,9 +181,7 @@ def _calibrated(
 
     # One unit's value is never more than two standard deviations of one replicate's noise.
     is_bounded = price.is_replace and price.rows == 1
-    variance = _crossing(
-        excess, max(2 * log(price.reach) - (0.0 if is_bounded else log(4.0)), log(0.25))
-    )
+    variance = _crossing(excess, max(2 * log(price.reach) - (0.0 if is_bounded else log(4.0)), log(0.25)))
     least = Fraction(price.reach) ** 2 if is_bounded else Fraction(1, 4)
     best = replace(price, sigma_squared=_short(max(variance, least)))
     for _ in range(_MOST_RAISES):

@@ -33,7 +33,7 @@ _POINTS = 240
 _HALVINGS = 48
 _CONSERVATIVE = 0.05
 # The mass of the prior at the largest possible V; between there and nothing it has log(1 + V / s2).
-_AT_THE_BOUND = 3.0
+_AT_THE_BOUND = 5.0
 # A share is looked at as if two more rows had the property and two more had not (Agresti & Coull 1998).
 _MORE_ROWS = 4.0
 
@@ -89,9 +89,7 @@ class Replicates:
             "conservative": float(chdtri(k - 1, 1 - _CONSERVATIVE)) / (k - 1),
             "most_conservative": 0.0,
         }
-        return np.asarray(
-            self.rows * np.maximum(self.spread - shares[kind] * self.noise - self.counted, 0.0)
-        )
+        return np.asarray(self.rows * np.maximum(self.spread - shares[kind] * self.noise - self.counted, 0.0))
 
     @property
     def _even(self) -> FloatArray:

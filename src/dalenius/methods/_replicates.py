@@ -173,7 +173,12 @@ def plan_replicates(
         if "inf" in str(limits)
         else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
         preview=preview,
-        warnings=(remark("bounded"), remark("resampled"), *_clustered(near.max_rows), *_advice(preview, moments)),
+        warnings=(
+            remark("bounded"),
+            remark("resampled"),
+            *_clustered(near.max_rows),
+            *_advice(preview, moments),
+        ),
         evidence=step.evidence,
         refusal=f"These replicates do not fit {budget.definition!r} at this budget.",
     )
