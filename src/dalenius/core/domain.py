@@ -188,6 +188,8 @@ class Variable:
 
     def keeps_every_row(self, axis: "Axis") -> bool:
         """Whether no row can fall outside an axis of this variable: no value is left out, and none is dropped."""
+        if axis.has_rest:
+            return True
         if isinstance(self.domain, Bounds):
             covered = bool(axis.cuts) and axis.cuts[0] <= self.domain.low and self.domain.high < axis.cuts[-1]
             return covered and DROP not in (self.domain.outside, self.domain.missing)
@@ -206,7 +208,8 @@ class Axis:
     """A classification of the units: declared labels, and how a variable's values map to them.
 
     For categories, `codes[c]` is the label index of category c, or -1 if rows with it are outside the table. For a
-    numeric variable `cuts` (in steps) delimit the labels: cuts[j] <= x < cuts[j + 1].
+    numeric variable `cuts` (in steps) delimit the labels: cuts[j] <= x < cuts[j + 1]. With `has_rest` the last label holds
+    every row that none of the others holds, rows without a value included.
     """
 
     variable: str
@@ -214,9 +217,15 @@ class Axis:
     codes: tuple[int, ...] = ()
     cuts: tuple[int, ...] = ()
     level: str = ""
+    has_rest: bool = False
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def rest(self) -> int:
+        """Position of the rows that no other label holds; -1 where they are outside the table."""
+        return len(self.labels) - 1 if self.has_rest else -1
 
     @property
     def name(self) -> str:

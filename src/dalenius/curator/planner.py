@@ -44,7 +44,7 @@ from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
 HINTS = {
-    "margins": " Margins are planned for counts; ask for totals, means and medians table by table.",
+    "margins": " Margins are planned for counts and totals; ask for other measures table by table.",
     "universe": " No record can be lost from these tables.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }
@@ -166,7 +166,7 @@ class Planner:
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
         """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some out."""
         universe = universe_of(request, self.domain)
-        labels = {name: self.domain.variable(name).label for name in universe.needs}
+        labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
         is_said = universe.unshown and request.table.universe is not None
         return replace(
@@ -276,7 +276,7 @@ class Planner:
         width = {axis.name: len(axis) for axis in space.axes}
         for axis in space.axes:
             levels = self.domain.variable(axis.variable).hierarchies if axis.codes else ()
-            width |= {f"{axis.variable}.{level.level}": len(level.groups) for level in levels}
+            width |= {f"{axis.variable}.{level.level}": len(level.groups) + axis.has_rest for level in levels}
         return sum(prod(width[name] for name in margin) for margin in margins)
 
     def choose(

@@ -28,12 +28,13 @@ from dalenius.errors import NotAllowed, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess._shown_counts import largest_error, shown_from
+from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.method import counts_records, takes_weight
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.show import ShowPart
-from dalenius.spec.universe import COMPLETE, universe_of
+from dalenius.spec.universe import universe_of
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
@@ -88,8 +89,8 @@ def check_universe(request: RequestDocument, domain: Domain) -> None:
         names = ", ".join(repr(name) for name in lost)
         raise Unsupported(
             f"Records without a declared value of {names} would be left out of every margin, also of those that do not show"
-            f' it. Write universe = "{COMPLETE}" in [table] to count complete records only, ask for the tables one by one,'
-            " or declare a category for missing and unseen values.",
+            f' it. Write universe = "{OWN}" in [table] to count them under a label of their own, universe = "{COMPLETE}" to count'
+            " complete records only, ask for the tables one by one, or declare a category for missing and unseen values.",
             key="universe",
             variables=list(lost),
         )

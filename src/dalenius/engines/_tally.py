@@ -66,14 +66,15 @@ def empty_cell(query: TableQuery, domain: Domain) -> int:
 
 
 def axis_positions(axis: Axis, codes: IntArray) -> IntArray:
-    """Label positions of coded values on an axis; -1 outside the table."""
+    """Label positions of coded values on an axis; -1 outside the table, unless a label holds the rest."""
     if axis.cuts:
         cuts = np.asarray(axis.cuts, dtype=np.int64)
         found = np.searchsorted(cuts, codes, side="right") - 1
-        found[(codes == DROPPED_NUMBER) | (found >= len(axis))] = -1
+        found[(codes == DROPPED_NUMBER) | (found < 0) | (found >= len(cuts) - 1)] = axis.rest
         return found.astype(np.int64)
     # The last entry of the map serves the code -1 of dropped rows.
-    return np.asarray([*axis.codes, -1], dtype=np.int64)[codes]
+    places = np.asarray([*axis.codes, -1], dtype=np.int64)
+    return np.where(places < 0, axis.rest, places)[codes]
 
 
 def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ for small data and for tests; `duckdb` takes the same data frames and is fast.
 import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -218,11 +219,12 @@ class MemorySource:
 
 def _position(axis: Axis, code: int) -> int:
     if not axis.cuts:
-        return axis.codes[code] if code >= 0 else -1
-    for position in range(len(axis)):
-        if axis.cuts[position] <= code < axis.cuts[position + 1]:
+        held = axis.codes[code] if code >= 0 else -1
+        return held if held >= 0 else axis.rest
+    for position, (low, high) in enumerate(pairwise(axis.cuts)):
+        if low <= code < high:
             return position
-    return -1
+    return axis.rest
 
 
 def _combine(aggregate: Aggregate, cell: int, share: int) -> int:

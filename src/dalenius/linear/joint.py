@@ -23,7 +23,7 @@ from dalenius.errors import NotPublic, UnknownName, Unsupported
 from dalenius.linear.margins import Margin, Workload, centre, least_squares, reconstruct, sum_out
 from dalenius.linear.nested import DenseLeastSquares, Measured, View, aggregate
 from dalenius.linear.tree_law import STRUCTURE as TREE
-from dalenius.linear.tree_law import TreeLaw, simulated_parts
+from dalenius.linear.tree_law import TreeLaw, in_units, simulated_parts
 
 KNOWN = 1e-12
 """Variance that stands for a number without noise (a public total)."""
@@ -233,7 +233,8 @@ def _estimates(arrays: Sequence[IntArray], laws: Sequence[Law], law: Joint) -> l
             parts.update(decode(array, own.parameters))
         else:
             margin = tuple(spec["axes"])
-            measured[margin] = array.astype(np.float64).reshape(tuple(workload.shape[a] for a in margin))
+            shape = tuple(workload.shape[a] for a in margin)
+            measured[margin] = in_units(array, own).reshape(shape)
             variances[margin] = float(spec["variance"])
     if parts:
         if total is not None:
@@ -246,13 +247,14 @@ def _estimates(arrays: Sequence[IntArray], laws: Sequence[Law], law: Joint) -> l
 
 
 def residual_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:
-    """Centred components in units of the counts, from a residual block and its law's parameters."""
+    """Centred components in units of what is shown, from a residual block and its law's parameters."""
     shape, start = parameters["shape"], 0
+    step = float(Fraction(parameters.get("step", 1)))
     components: dict[Margin, FloatArray] = {}
     for part in parameters["components"]:
         a, cells = tuple(part["axes"]), int(part["cells"])
         array = values[start : start + cells].reshape(tuple(shape[i] for i in a))
-        components[a] = centre(array.astype(np.float64)) / cells
+        components[a] = centre(array.astype(np.float64)) * step / cells
         start += cells
     return components
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.law import FloatArray, IntArray, Joint, Law
+from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
 from dalenius.errors import TooLarge
 from dalenius.linear.margins import Margin, subsets, sum_out
 from dalenius.linear.tree import Tree
@@ -130,7 +130,7 @@ class TreeLaw:
                 return self._with_total(residual_parts(array, own.parameters))
             margin: Margin = tuple(spec["axes"])
             shape = (self.table.tree.sizes[spec["level"]], *(self.table.shape[i] for i in margin))
-            counts = array.astype(np.float64).reshape(shape)
+            counts = in_units(array, own).reshape(shape)
             for a in subsets(margin):
                 if a in self.table.finest:
                     part, weight = (int(spec["level"]), a), self._copy_precision(spec, margin, a)
@@ -277,15 +277,22 @@ def _read(key: _Key) -> TreeLaw:
     return TreeLaw(TreeLeastSquares(table, precisions), axis, leaves, content["total"], zeros)
 
 
+def in_units(array: IntArray, law: Law) -> FloatArray:
+    """A measured array in units of what is shown: counts as they are, totals by their steps."""
+    values = array.astype(np.float64)
+    return values if not isinstance(law, Additive) or law.step == 1 else values * float(law.step)
+
+
 def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part, FloatArray]:
-    """Centred parts in units of the counts, from a block of a tree and its law's parameters."""
+    """Centred parts in units of what is shown, from a block of a tree and its law's parameters."""
     shape, nodes, start = parameters["shape"], parameters["nodes"], 0
+    step = float(Fraction(parameters.get("step", 1)))
     parts: dict[Part, FloatArray] = {}
     for part in parameters["components"]:
         level, a = int(part["level"]), tuple(part["axes"])
         sizes = (int(nodes[level]), *(int(shape[i]) for i in a))
         array = values[start : start + prod(sizes)].reshape(sizes)
-        parts[level, a] = centred(array.astype(np.float64)) / prod(sizes[1:])
+        parts[level, a] = centred(array.astype(np.float64)) * step / prod(sizes[1:])
         start += prod(sizes)
     return parts
 

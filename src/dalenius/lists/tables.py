@@ -21,7 +21,7 @@ from dalenius.linear import joint
 from dalenius.linear.margins import subsets
 from dalenius.linear.tree_law import TreeLaw
 from dalenius.linear.tree_whole import is_along
-from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered, placed
+from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
@@ -168,8 +168,7 @@ class _Matching:
             target, cells = wanted.get(axis.variable), self._cells(axis)
             if cells is None:
                 return None
-            groups = None if target is None else cells_of(target, self.domain)
-            places = placed(cells, groups, self.conditions.get(axis.variable))
+            places = self.cross.placed(axis, cells, target, self.conditions.get(axis.variable))
             if places is None:
                 return None
             selections.append(_Selection(tuple(places), 1 if target is None else len(target)))

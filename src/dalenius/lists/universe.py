@@ -7,7 +7,7 @@ variable of the list if none of its values can fall out, if the table shows it, 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -59,11 +59,12 @@ def combined(filters: Iterable[Filter], domain: Domain) -> dict[str, Values]:
 
 
 def cells_of(axis: Axis, domain: Domain) -> list[Values]:
-    """The values behind each label of an axis that carries codes or cuts."""
+    """The values behind each label of an axis that carries codes or cuts; the label of the rest has none that could be named."""
     if axis.cuts:
         bounds = domain.variable(axis.variable).bounds
         inside = range(bounds.low, bounds.high + 1)
-        return [common(range(a, b), inside) for a, b in pairwise(axis.cuts)]
+        classes: list[Values] = [common(range(a, b), inside) for a, b in pairwise(axis.cuts)]
+        return [*classes, range(axis.cuts[-1], axis.cuts[-1])] if axis.has_rest else classes
     members: list[list[int]] = [[] for _ in axis.labels]
     for code, label in enumerate(axis.codes):
         if label >= 0:
@@ -113,10 +114,23 @@ class Cross:
     def applies(self, variable: str, wanted: Values) -> bool:
         """Whether a condition leaves out exactly what the list leaves out anyway."""
         axis = self.find(variable)
-        if axis is None:
+        if axis is None or axis.has_rest:
             return False
         inside = covered(cells_of(axis, self.domain))
         return is_inside(inside, wanted) and is_inside(wanted, inside)
+
+    def placed(
+        self, axis: Axis, cells: Sequence[Values], target: Axis | None, condition: Values | None
+    ) -> list[int] | None:
+        """`placed` on an axis of the answer; what it shows nowhere is its rest, if it has one and the list holds all of it."""
+        groups = None if target is None else cells_of(target, self.domain)
+        positions = placed(cells, groups, condition)
+        if positions is None or target is None or not target.has_rest:
+            return positions
+        own = self.find(axis.variable)
+        if condition is not None or own is None or not own.has_rest:
+            return None
+        return [position if position >= 0 else target.rest for position in positions]
 
     def uncounted(self, space: CellSpace, conditions: Mapping[str, Values]) -> list[str]:
         """Variables of the list on which it may leave out records that the table counts."""
@@ -200,9 +214,8 @@ class Cross:
             return None
         places = {}
         for axis in self.axes:
-            target = targets.get(axis.variable)
-            groups = None if target is None else cells_of(target, self.domain)
-            positions = placed(cells_of(axis, self.domain), groups, conditions.get(axis.variable))
+            cells, condition = cells_of(axis, self.domain), conditions.get(axis.variable)
+            positions = self.placed(axis, cells, targets.get(axis.variable), condition)
             if positions is None:
                 return None
             places[axis.variable] = np.array(positions, dtype=np.int64)
@@ -270,6 +283,9 @@ def _axes(release: Release, domain: Domain) -> tuple[Axis, ...] | None:
 
 
 def _described(entry: Mapping[str, Any], domain: Domain) -> Axis | None:
+    if "rest" in entry:
+        held = _described({key: entry[key] for key in entry if key != "rest"}, domain)
+        return held and replace(held, labels=(*held.labels, entry["rest"]), has_rest=True)
     name = entry["variable"]
     if "cuts" in entry:
         cuts = tuple(entry["cuts"])

@@ -7,7 +7,10 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray, Joint
+from dalenius.core.query import Filter, TableQuery
+from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome
+from dalenius.linear.amounts import Amounts
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 
@@ -15,6 +18,16 @@ def check_noise(variances: Iterable[Fraction]) -> None:
     """Noise that cannot be drawn is refused before anything is charged."""
     for variance in set(variances):
         DiscreteGaussian(variance)
+
+
+def table_query(space: CellSpace, where: tuple[Filter, ...], amounts: Amounts | None) -> TableQuery:
+    """Counts of rows, or totals of what they add."""
+    return TableQuery(space=space, where=where) if amounts is None else amounts.query(space, where)
+
+
+def step_of(amounts: Amounts | None) -> dict[str, str]:
+    """The part of a law's document that says in which steps totals are measured; counts have none."""
+    return {} if amounts is None else {"step": plain(amounts.step)}
 
 
 def differences(array: IntArray, first: int = 0) -> IntArray:

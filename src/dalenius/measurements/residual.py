@@ -30,15 +30,16 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.query import Filter, Query
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
+from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import exact_cost, patterns
-from dalenius.measurements._components import check_noise, components_block, differences
+from dalenius.measurements._components import check_noise, components_block, differences, step_of, table_query
 from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -49,7 +50,8 @@ __all__ = ["Residual"]
 class Residual:
     """Noisy residual components; `grid[A]` is the variance of the integer noise on A, in units of 1/N_A.
 
-    `is_size_public` says that no neighbour can have another number of rows in the table (traps 7); the planner sets it.
+    `is_size_public` says that no neighbour can have another number of rows in the table (traps 7); the planner sets it. With `amounts`
+    the components are of totals, and a row moves them by what it adds.
     """
 
     name: str
@@ -57,12 +59,15 @@ class Residual:
     where: tuple[Filter, ...]
     grid: Mapping[Margin, Fraction]
     is_size_public: bool = False
+    amounts: Amounts | None = None
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
     )
 
     def __post_init__(self) -> None:
         check_noise(self.grid.values())
+        if self.amounts is not None:
+            self.amounts.check(max((self._cells(a) for a in self.grid), default=1))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,7 +84,7 @@ class Residual:
     @property
     def needs(self) -> tuple[Query, ...]:
         """A few tables of which all margins are sums."""
-        return tuple(TableQuery(space=self._space(m), where=self.where) for m in self._tables)
+        return tuple(table_query(self._space(m), self.where, self.amounts) for m in self._tables)
 
     @property
     def law(self) -> Joint:
@@ -94,7 +99,8 @@ class Residual:
                     {"axes": list(a), "cells": self._cells(a), "noise_variance": plain(v)}
                     for a, v in self.grid.items()
                 ],
-            },
+            }
+            | step_of(self.amounts),
         )
 
     def _cells(self, margin: Margin) -> int:
@@ -108,7 +114,11 @@ class Residual:
             is_replace=neighbours.is_replace,
             is_size_public=self.is_size_public and neighbours.max_rows == 1,
         )
-        rho = exact_cost(self.shape, self.grid, moves) * neighbours.max_rows**2 / 2
+        cost = exact_cost(self.shape, self.grid, moves)
+        if self.amounts is not None:
+            alone = exact_cost(self.shape, self.grid, (None,))
+            cost = self.amounts.cost(cost, alone, is_replace=neighbours.is_replace)
+        rho = cost * neighbours.max_rows**2 / 2
         return PrivacyProfile(relation=neighbours.relation, rho=rho, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[IntArray]:

@@ -30,17 +30,18 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.query import Filter, Query
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
+from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, grouped, sum_out
 from dalenius.linear.tree import Tree
-from dalenius.linear.tree_cost import exact_cost, moves
+from dalenius.linear.tree_cost import ALONE, exact_cost, moves
 from dalenius.linear.tree_table import Part
-from dalenius.measurements._components import check_noise, components_block, differences
+from dalenius.measurements._components import check_noise, components_block, differences, step_of, table_query
 from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -52,7 +53,7 @@ class TreeResidual:
     """Noisy parts; `grid[l, A]` is the variance of the integer noise of component A at level l, in units of 1/N_A.
 
     `levels` are the axes of the levels below the root, coarse ones first. `is_size_public` says that no neighbour can have another
-    number of rows in the table; the planner sets it.
+    number of rows in the table; the planner sets it. With `amounts` the parts are of totals, and a row moves them by what it adds.
     """
 
     name: str
@@ -62,12 +63,15 @@ class TreeResidual:
     where: tuple[Filter, ...]
     grid: Mapping[Part, Fraction]
     is_size_public: bool = False
+    amounts: Amounts | None = None
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
     )
 
     def __post_init__(self) -> None:
         check_noise(self.grid.values())
+        if self.amounts is not None:
+            self.amounts.check(max((prod(self._cells(part)[1:]) for part in self.grid), default=1))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -87,9 +91,10 @@ class TreeResidual:
     def needs(self) -> tuple[Query, ...]:
         """Counts of nodes by detail cells."""
         return tuple(
-            TableQuery(
-                space=CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin))),
-                where=self.where,
+            table_query(
+                CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin))),
+                self.where,
+                self.amounts,
             )
             for level, margin in self._tables
         )
@@ -109,7 +114,8 @@ class TreeResidual:
                     {"level": level, "axes": list(a), "noise_variance": plain(v)}
                     for (level, a), v in self.grid.items()
                 ],
-            },
+            }
+            | step_of(self.amounts),
         )
 
     def _cells(self, part: Part) -> tuple[int, ...]:
@@ -124,7 +130,11 @@ class TreeResidual:
             is_replace=neighbours.is_replace,
             is_size_public=self.is_size_public and neighbours.max_rows == 1,
         )
-        rho = exact_cost(self.shape, self.grid, ways) * neighbours.max_rows**2 / 2
+        cost = exact_cost(self.shape, self.grid, ways)
+        if self.amounts is not None:
+            alone = exact_cost(self.shape, self.grid, (ALONE,))
+            cost = self.amounts.cost(cost, alone, is_replace=neighbours.is_replace)
+        rho = cost * neighbours.max_rows**2 / 2
         return PrivacyProfile(relation=neighbours.relation, rho=rho, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[IntArray]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import Unsupported
+from dalenius.linear.amounts import Amounts
 from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_total_at_the_data
@@ -16,6 +17,7 @@ from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._replicates import Resampled, plan_replicates
 from dalenius.methods._weighted_estimate import plan_weighted_total
+from dalenius.methods.margins.plan import plan_margins
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -115,6 +117,10 @@ class TotalMethod:
             return _replicated(question)
         if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
+        if question.scope is Scope.EVERYWHERE and (
+            question.margins is not None or question.strategy is not None
+        ):
+            return plan_margins(question, Amounts.of(question.of, question.bounds))
         statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
         mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
         measurement = Noisy(f"total of {question.of}", statistic, mechanism, question.bounds.step)

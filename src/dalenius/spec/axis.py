@@ -1,6 +1,7 @@
 """Axes and conditions of a request, resolved against a declared domain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
@@ -15,6 +16,10 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.spec.document import Category, Exact, Name, Part
 
 MOST_ZEROS = 5_000_000
+COMPLETE, OWN = "complete", "own"
+"""Whose records a list of margins counts: those with a value on every axis, or all of them."""
+REST = "other or not stated"
+"""The label of the rows that no other label of an axis holds."""
 
 
 class AxisPart(Part):
@@ -83,6 +88,22 @@ def axis_of(item: str | AxisPart, domain: Domain) -> Axis:
         labels = tuple(categories.labels[_code(variable, label)] for label in part.categories)
         return Axis(variable=variable.name, labels=labels, codes=_members(variable, [(x,) for x in labels]))
     return Axis(variable=variable.name, labels=categories.labels, codes=tuple(range(len(categories))))
+
+
+def with_rest(domain: Domain) -> Callable[[Axis], Axis]:
+    """Axes on which every row has a place: where one can leave rows out, a last label holds them."""
+
+    def widened(axis: Axis) -> Axis:
+        if domain.variable(axis.variable).keeps_every_row(axis):
+            return axis
+        if REST in axis.labels:
+            raise DocumentError(
+                f'{axis.variable!r} has a category {REST!r}, under which universe = "{OWN}" counts the records without a value.',
+                received=axis.variable,
+            )
+        return replace(axis, labels=(*axis.labels, REST), has_rest=True)
+
+    return widened
 
 
 def _some_cuts(variable: Variable) -> str:

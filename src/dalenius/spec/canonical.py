@@ -8,7 +8,7 @@ request and the declared domain only. How the table is laid out for readers is k
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -131,14 +131,11 @@ def _axis(axis: Axis) -> Axis:
     if _is_declared_order(axis):
         return axis
     first = {label: code for code, label in reversed(list(enumerate(axis.codes)))}
-    rank = sorted(range(len(axis)), key=lambda label: first[label])
+    # The label of the rest holds no category and stays the last.
+    rank = sorted(range(len(axis)), key=lambda label: first.get(label, len(axis.codes)))
     place = {old: new for new, old in enumerate(rank)}
-    return Axis(
-        variable=axis.variable,
-        labels=tuple(axis.labels[old] for old in rank),
-        codes=tuple(place.get(code, -1) for code in axis.codes),
-        level=axis.level,
-    )
+    labels = tuple(axis.labels[old] for old in rank)
+    return replace(axis, labels=labels, codes=tuple(place.get(code, -1) for code in axis.codes))
 
 
 def _is_declared_order(axis: Axis) -> bool:
@@ -166,6 +163,9 @@ def _places(labels: tuple[str, ...], among: tuple[str, ...]) -> list[int]:
 
 def describe_axis(axis: Axis, domain: Domain) -> dict[str, Any]:
     """What the cells of an axis hold; the level's name is only a spelling of the groups."""
+    if axis.has_rest:
+        held = replace(axis, labels=axis.labels[:-1], has_rest=False)
+        return {**describe_axis(held, domain), "rest": axis.labels[-1]}
     if axis.cuts:
         return {"variable": axis.variable, "cuts": list(axis.cuts)}
     texts = domain.variable(axis.variable).categories.labels

@@ -12,7 +12,15 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.linear.notebook import two_lines
-from dalenius.spec.axis import AxisPart, ConditionPart, axis_of, condition_filter, structural_zeros
+from dalenius.spec.axis import (
+    OWN,
+    AxisPart,
+    ConditionPart,
+    axis_of,
+    condition_filter,
+    structural_zeros,
+    with_rest,
+)
 from dalenius.spec.document import (
     DEFAULT_MEASURE,
     Category,
@@ -52,9 +60,10 @@ class TablePart(Part):
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), or"
         " the largest one (maximum). sum is cells with the strategies of the first version.",
     )
-    universe: Literal["complete"] | None = Field(
+    universe: Literal["complete", "own"] | None = Field(
         default=None,
-        description="Say that every margin counts only the records with a declared value on all axes, shown or not.",
+        description="Whose records a list of margins counts where an axis can leave some out: complete, only those with a declared"
+        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their own.",
     )
 
     @model_validator(mode="after")
@@ -202,7 +211,8 @@ class RequestDocument(Document):
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and wafers as axes, in the order in which they were asked for."""
-        return tuple(axis_of(item, domain) for item in self.table.items)
+        axes = tuple(axis_of(item, domain) for item in self.table.items)
+        return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
 
     def space(self, domain: Domain) -> CellSpace:
         """All cells in the order in which they were asked for, with the declared structural zeros."""

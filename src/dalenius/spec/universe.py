@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.query import Filter
+from dalenius.spec.axis import REST
 from dalenius.spec.request import RequestDocument
-
-COMPLETE = "complete"
 
 _SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -19,6 +18,8 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "conditions": "Covers every record that meets the conditions.",
         "needs": "Covers the records with a declared value of {names}; records without one are left out.",
         "complete": "Every table covers only the records with a declared value of {names}, whether it shows them or not.",
+        "own": 'Covers every record{conditions}; those without a shown value of {names} stand under "{rest}".',
+        "own conditions": " that meets the conditions",
         "and": " and ",
     },
     "de": {
@@ -26,6 +27,8 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "conditions": "Umfasst alle Datensätze, die die Bedingungen erfüllen.",
         "needs": "Umfasst die Datensätze mit einem deklarierten Wert von {names}; andere sind nicht enthalten.",
         "complete": "Jede Tabelle umfasst nur die Datensätze mit einem deklarierten Wert von {names}, gezeigt oder nicht.",
+        "own": 'Umfasst alle Datensätze{conditions}; solche ohne gezeigten Wert von {names} stehen unter "{rest}".',
+        "own conditions": ", die die Bedingungen erfüllen",
         "and": " und ",
     },
 }
@@ -33,20 +36,39 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Universe:
-    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show."""
+    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show,
+    `kept` those without a shown value of which it has a label of its own.
+    """
 
     needs: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     has_conditions: bool = False
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Variables that the sentence names."""
+        return self.needs or self.kept
 
     def sentence(self, labels: Mapping[str, str] | None = None, language: str = "en") -> str:
         """One sentence for readers; `labels` are names of variables for them."""
         words = _SENTENCES[language if language in _SENTENCES else "en"]
+        own = ""
+        if self.kept:
+            own = words["own"].format(
+                names=_listed(self.kept, labels, words),
+                conditions=words["own conditions"] if self.has_conditions else "",
+                rest=REST,
+            )
         if not self.needs:
-            return words["conditions" if self.has_conditions else "every"]
-        names = [str((labels or {}).get(name) or name) for name in self.needs]
-        listed = ", ".join(names[:-1]) + (words["and"] if len(names) > 1 else "") + names[-1]
-        return words["complete" if self.unshown else "needs"].format(names=listed)
+            return own or words["conditions" if self.has_conditions else "every"]
+        return words["complete" if self.unshown else "needs"].format(names=_listed(self.needs, labels, words))
+
+
+def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: Mapping[str, str]) -> str:
+    """Names for readers, with a word before the last."""
+    names = [str((labels or {}).get(name) or name) for name in variables]
+    return ", ".join(names[:-1]) + (words["and"] if len(names) > 1 else "") + names[-1]
 
 
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
@@ -59,7 +81,10 @@ def universe_of(request: RequestDocument, domain: Domain) -> Universe:
             needs += [name] if domain.variable(name).may_drop else []
     margins = request.margins(domain)
     unshown = [axis.variable for axis in losing if margins is not None and _is_left_out(axis, margins)]
-    return Universe(needs=tuple(needs), unshown=tuple(unshown), has_conditions=bool(filters))
+    kept = [axis.variable for axis in axes if axis.has_rest]
+    return Universe(
+        needs=tuple(needs), unshown=tuple(unshown), kept=tuple(kept), has_conditions=bool(filters)
+    )
 
 
 def _is_left_out(axis: Axis, margins: Sequence[tuple[str, ...]]) -> bool:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from dalenius.core.domain import DROP, Axis, Bounds, CellSpace, Domain
+from dalenius.core.domain import DROP, CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, Filter, TableQuery
@@ -53,7 +53,9 @@ class MagnitudeTable:
     ) -> "MagnitudeTable":
         """For a declared variable over declared cells."""
         bounds = domain.variable(name).bounds
-        inside = not space.structural_zeros and all(_keeps_everything(domain, a) for a in space.axes)
+        inside = not space.structural_zeros and all(
+            domain.variable(axis.variable).keeps_every_row(axis) for axis in space.axes
+        )
         keeps_values = not where and bounds.missing != DROP and bounds.outside == "clamp"
         return cls(
             query=TableQuery(space=space, where=where, aggregate=Aggregate.TOTAL, value=name),
@@ -200,12 +202,3 @@ class MagnitudeTable:
                 is_tight=False,
             ),
         )
-
-
-def _keeps_everything(domain: Domain, axis: Axis) -> bool:
-    """Whether no value of the axis' variable, declared or not, falls out of the table."""
-    declared = domain.variable(axis.variable).domain
-    if isinstance(declared, Bounds):
-        covered = bool(axis.cuts) and axis.cuts[0] <= declared.low and declared.high < axis.cuts[-1]
-        return covered and DROP not in (declared.outside, declared.missing)
-    return axis.is_complete and DROP not in (declared.missing, declared.unseen)

@@ -10,12 +10,12 @@ from dalenius.core.law import FloatArray
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Provenance, Release, Table
+from dalenius.core.release import Release, Table
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.linear.tree_law import TreeLaw
-from dalenius.publish.to_json import from_json, to_json
 from dalenius.testing.asking import plan_of
+from dalenius.testing.recorded import release_of
 
 MARGINS = [
     [],
@@ -123,30 +123,6 @@ def made_release(declared: Domain, margins: Sequence[Sequence[str]] = MARGINS) -
     """A recorded release of nine records in the first cell, as it comes back from its document."""
     asked = {"rows": ["block", "sex", "age"], "margins": [list(m) for m in margins], "objective": "tables"}
     plan = plan_of(declared, {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}})
-    source = MemorySource(
-        declared, {n: [v.categories.labels[0]] * 9 for n, v in declared.variables.items()}, b"x"
-    )
-    passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("places"))
+    columns = {n: [v.categories.labels[0]] * 9 for n, v in declared.variables.items()}
     stated: dict[str, Any] = {"measure": "count", "mechanism": None, "options": {}}
-    made = Release(
-        tables=plan.assemble(passage.blocks),
-        blocks=passage.blocks,
-        law=plan.law,
-        provenance=Provenance(
-            dataset="spine",
-            population="spine",
-            version="1",
-            definition=plan.definition,
-            budget=plan.budget.to_dict(),
-            neighbours=plan.neighbours.to_dict(),
-            cost=plan.reservation.to_dict(),
-            mechanism=plan.mechanism,
-            strategy=plan.strategy,
-            evidence=plan.evidence.to_dict(),
-            software="test",
-            request=stated,
-            digest="0",
-            is_tainted=True,
-        ),
-    )
-    return from_json(to_json(made))
+    return release_of(plan, declared, columns, stated, "places")

@@ -7,6 +7,7 @@ decimal is disputed, the ends of 64 bits, amounts of 10^18, dates, texts that lo
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -169,6 +170,10 @@ def _cut(name: str, *cuts: int) -> Axis:
     return Axis(variable=name, labels=tuple(f"from {cut}" for cut in cuts[:-1]), cuts=cuts)
 
 
+def _rest(axis: Axis) -> Axis:
+    return replace(axis, labels=(*axis.labels, "the rest"), has_rest=True)
+
+
 def table_queries() -> list[TableQuery]:
     """Every aggregate, over every kind of column."""
     each = _axis("set")
@@ -176,6 +181,7 @@ def table_queries() -> list[TableQuery]:
         TableQuery(space=CellSpace((each, _axis("word"), _axis("flag")))),
         TableQuery(space=CellSpace((each, _axis("code"), _axis("day")))),
         TableQuery(space=CellSpace((each, _axis("ratio"), _axis("price")))),
+        TableQuery(space=CellSpace((each, _rest(_axis("day")), _rest(_cut("age", 1, 35, 100))))),
         TableQuery(space=CellSpace((each, _cut("age", 0, 1, 35, 100, 101))), value="huge"),
         TableQuery(space=CellSpace((each, _cut("amount", -100, 0, 1, 2, 1999, 2001))), weight="weight"),
         TableQuery(

@@ -1,6 +1,7 @@
 """Hypothesis strategies for domains, raw rows and table queries, odd values included."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -112,7 +113,15 @@ def columns(draw: st.DrawFn, domain: Domain, most: int = 25) -> dict[str, list[A
 
 @st.composite
 def axes(draw: st.DrawFn, variable: Variable) -> Axis:
-    """An axis over a variable: some categories merged or left out, or cuts."""
+    """An axis over a variable: some categories merged or left out, or cuts; at times with a label for the rest."""
+    plain = draw(_plain_axes(variable))
+    if not draw(st.booleans()):
+        return plain
+    return replace(plain, labels=(*plain.labels, "rest"), has_rest=True)
+
+
+@st.composite
+def _plain_axes(draw: st.DrawFn, variable: Variable) -> Axis:
     if isinstance(variable.domain, Bounds):
         low, high = variable.domain.low, variable.domain.high
         cuts = sorted(set(draw(st.lists(st.integers(low - 1, high + 2), min_size=2, max_size=5))) | {low})

@@ -116,7 +116,7 @@ def states(draw: st.DrawFn) -> TableState:
         measure=measure,
         of=of,
         margins=(margins := draw(st.booleans())),
-        is_complete=margins and draw(st.booleans()),
+        universe=draw(st.sampled_from(["", "complete", "own"])) if margins else "",
         definition="pure",
         amounts={"epsilon": draw(st.sampled_from(["0.1", "1/3", "2"]))},
         title=draw(st.sampled_from(["", "A & B <i>"])),

@@ -56,6 +56,7 @@ def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, lis
         levels=levels,
         impossible=impossible,
         zeros=zeros,
+        amounts=request.amounts,
     )
     return setting, spaces
 
@@ -115,14 +116,14 @@ def plan(
             (
                 option.build()[0],
                 law,
-                assembling(law, spaces),
+                assembling(law, spaces, request.measure),
                 preview(setting, option, candidates, request.margins),
             )
         )
     return ready
 
 
-def assembling(law: Joint, spaces: Sequence[CellSpace]) -> Assemble:
+def assembling(law: Joint, spaces: Sequence[CellSpace], measure: str) -> Assemble:
     """From blocks to tables, by the law alone."""
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
@@ -133,6 +134,7 @@ def assembling(law: Joint, spaces: Sequence[CellSpace]) -> Assemble:
                 space=space,
                 values=np.asarray(values, dtype=np.float64),
                 variance=variance,
+                measure=measure,
             )
             for space, values, variance in zip(spaces, shown, joint.variances(law), strict=True)
         )

@@ -19,11 +19,13 @@ from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Filter
 from dalenius.errors import TooLarge
+from dalenius.linear.amounts import Amounts
 from dalenius.linear.nested import View, aggregate
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import Move, moves
 from dalenius.linear.tree_law import MOST_ZEROS, STRUCTURE, TreeLaw
 from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
+from dalenius.methods.margins.setting import UnpricedStep
 
 MOST_UNIONS = 50_000_000
 Grouping = tuple[int, ...]
@@ -49,6 +51,11 @@ class LevelSetting:
     levels: tuple[Axis, ...]
     impossible: tuple[int, ...] = ()
     zeros: tuple[tuple[int, IntArray], ...] = ()
+    amounts: Amounts | None = None
+
+    def step(self, name: str, part: Part) -> UnpricedStep:
+        """A level by a detail margin that is measured by itself."""
+        return UnpricedStep(name, self.space(part), self.where, self.amounts)
 
     @property
     def detail(self) -> tuple[Axis, ...]:

@@ -6,14 +6,11 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
-from dalenius.core.query import TableQuery
 from dalenius.linear.tree_split import part_precisions
 from dalenius.linear.tree_table import Part
-from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import exact_shares
-from dalenius.methods.margins.setting import LEAST_VARIANCE, Allotment
-from dalenius.statistics.count import Count
+from dalenius.methods.margins.setting import Allotment
 
 
 def measured_levels(
@@ -22,26 +19,19 @@ def measured_levels(
     """The option that spends these shares on these levels and margins."""
     family = registry.get("mechanisms", setting.mechanism or purse.mechanism)
     mechanisms: dict[Part, Mechanism] = {}
+    steps = {part: setting.step(_name(setting, part), part) for part in shares}
     for part, share in exact_shares(shares).items():
-        sensitivity = Count(_query(setting, part)).sensitivity(setting.neighbours)
+        sensitivity = steps[part].statistic.sensitivity(setting.neighbours)
         definition, budget = purse.part(share)
         mechanisms[part] = calibrate(family, sensitivity, setting.neighbours.relation, definition, budget)
-    # A budget so large that no noise is left must not divide by zero.
-    variances = {part: max(law.variance, LEAST_VARIANCE) for part, law in mechanisms.items()}
+    variances = {part: steps[part].variance(law) for part, law in mechanisms.items()}
     precisions = part_precisions(setting.table, {part: 1 / v for part, v in variances.items()})
 
     def build() -> tuple[tuple[Measurement, ...], list[dict[str, Any]]]:
-        steps = tuple(
-            Noisy(_name(setting, part), Count(_query(setting, part)), law) for part, law in mechanisms.items()
-        )
-        specs = [{"level": k, "axes": list(m), "variance": v} for (k, m), v in variances.items()]
-        return steps, specs
+        made = tuple(steps[part].measured(law) for part, law in mechanisms.items())
+        return made, [{"level": k, "axes": list(m), "variance": v} for (k, m), v in variances.items()]
 
     return LevelCandidate(strategy=name, mechanism=family.name, law=setting.law(precisions), build=build)
-
-
-def _query(setting: LevelSetting, part: Part) -> TableQuery:
-    return TableQuery(space=setting.space(part), where=setting.where)
 
 
 def _name(setting: LevelSetting, part: Part) -> str:

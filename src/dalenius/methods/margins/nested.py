@@ -57,12 +57,16 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
                     if groups[label] not in (-1, hierarchy.parent[category]):
                         raise Unsupported(f"{axis.labels[label]!r} lies in two groups of {name!r}.")
                     groups[label] = hierarchy.parent[category]
+            if axis.has_rest:
+                groups[-1] = len(hierarchy.groups)
             used = {group: place for place, group in enumerate(sorted(set(groups)))}
+            labels = (*hierarchy.groups, axis.labels[-1])
             coarse = Axis(
                 variable=variable,
-                labels=tuple(hierarchy.groups[g] for g in used),
+                labels=tuple(labels[g] for g in used),
                 codes=tuple(used[p] if axis.codes[c] >= 0 else -1 for c, p in enumerate(hierarchy.parent)),
                 level=level,
+                has_rest=axis.has_rest,
             )
             return position, tuple(used[g] for g in groups), coarse
     raise UnknownName.among("axis", name, names)

@@ -23,6 +23,7 @@ from dalenius.core.query import Filter
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint
+from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
@@ -39,9 +40,11 @@ MOST_ADVISED = 50
 """Margins of a list for which a preview works out what another objective would give."""
 
 
-def plan_margins(question: Question) -> TablePlan:
-    """The plan of a request that lists margins, or names a strategy for its table."""
+def plan_margins(question: Question, amounts: Amounts | None = None) -> TablePlan:
+    """The plan of a request that lists margins, or names a strategy for its table: of counts, or of totals of what rows add."""
     space, margins = question.space, question.margins
+    if any(axis.has_rest for axis in space.axes):
+        _ = question.universe
     allowed = question.policy.allow.mechanisms
     only = allowed[0] if allowed is not None and len(allowed) == 1 else None
     return plan_list(
@@ -56,6 +59,7 @@ def plan_margins(question: Question) -> TablePlan:
         objective="weighted" if question.objective == "sum" else question.objective,
         strategy=question.strategy,
         mechanism=question.mechanism or only,
+        amounts=amounts,
     )
 
 
@@ -72,6 +76,7 @@ def plan_list(
     objective: str = "weighted",
     strategy: str | None = None,
     mechanism: str | None = None,
+    amounts: Amounts | None = None,
 ) -> TablePlan:
     """The plan with the least expected error for a list of margins; () is the grand total.
 
@@ -86,7 +91,11 @@ def plan_list(
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
     near = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
-    total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
+    total = None
+    if amounts is None:
+        total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
+    elif objective == "weighted":
+        objective = "cells"
     where = (*where, *inside_filters(domain, axes))
     request = MarginsAsked(
         axes=axes,
@@ -101,6 +110,7 @@ def plan_list(
         mechanism=mechanism,
         structural_zeros=zeros,
         total=total,
+        amounts=amounts,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     has_zeros = (
@@ -129,6 +139,7 @@ def plan_list(
         objective=objective,
         mechanism=mechanism,
         total=request.total,
+        amounts=amounts,
     )
     return _best(request, setting, every_option(setting, only=strategy))
 
@@ -138,7 +149,8 @@ def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
     try:
         return _first(request, along.plan(domain, request))
     except TooLarge as error:
-        if not request.structural_zeros or request.strategy not in (None, "interior"):
+        is_served = request.structural_zeros and request.strategy in (None, "interior")
+        if not is_served or request.amounts is not None:
             raise
         measurements, law, assemble, preview = nested.plan(domain, replace(request, strategy="interior"))
         return finish(request, measurements, law, assemble, preview | {"note": str(error).rstrip(".")})
@@ -206,7 +218,12 @@ def _best(request: MarginsAsked, setting: Setting, found: Sequence[Candidate]) -
     return _first(
         request,
         (
-            (option.measurements(setting), law, _assemble(setting, law), _preview(setting, option, found))
+            (
+                option.measurements(setting),
+                law,
+                _assemble(setting, law, request.measure),
+                _preview(setting, option, found),
+            )
             for option, law in ready
         ),
     )
@@ -294,7 +311,7 @@ def table_name(names: Sequence[str]) -> str:
     return " x ".join(names) or "total"
 
 
-def _assemble(setting: Setting, law: Joint) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
+def _assemble(setting: Setting, law: Joint, measure: str) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
     workload, components = setting.workload, {tuple(a): v for a, v in law.parameters["components"]}
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
@@ -307,6 +324,7 @@ def _assemble(setting: Setting, law: Joint) -> Callable[[tuple[Block, ...]], tup
                     space=CellSpace(tuple(setting.axes[a] for a in margin)),
                     values=values,
                     variance=variance,
+                    measure=measure,
                 )
             )
         return tuple(tables)

@@ -3,21 +3,28 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from dalenius.core import conversions, registry
 from dalenius.core.budget import Budget
-from dalenius.core.contracts import Definition, Measurement
+from dalenius.core.contracts import Definition, Measurement, Mechanism, Statistic
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.query import Filter
+from dalenius.core.query import Filter, TableQuery
+from dalenius.core.rationals import round_up
 from dalenius.errors import Unsupported
+from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, Workload
 from dalenius.linear.optimal import Pattern, patterns
+from dalenius.measurements.noisy import Noisy
+from dalenius.statistics.count import Count
+from dalenius.statistics.magnitude_table import MagnitudeTable
 
 PARTS = 10**6
 LEAST_VARIANCE = 1e-12
+Key = TypeVar("Key")
+"""What has a share: a margin, or a level by a margin."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +43,64 @@ class MarginsAsked:
     mechanism: str | None
     structural_zeros: frozenset[tuple[int, ...]]
     total: int | None
+    amounts: Amounts | None = None
+
+    @property
+    def measure(self) -> str:
+        """What the tables show."""
+        return "count" if self.amounts is None else "total"
+
+
+@dataclass(frozen=True)
+class UnpricedStep:
+    """A table that will be measured by itself, before its noise is chosen."""
+
+    name: str
+    space: CellSpace
+    where: tuple[Filter, ...]
+    amounts: Amounts | None
+
+    @property
+    def statistic(self) -> Statistic:
+        """Counts, or totals of what each row adds."""
+        if self.amounts is None:
+            return Count(TableQuery(space=self.space, where=self.where))
+        low, high = self.amounts.ends
+        return MagnitudeTable(query=self.amounts.query(self.space, self.where), low=low, high=high)
+
+    @property
+    def unit(self) -> Fraction:
+        """What one step is worth."""
+        return Fraction(1) if self.amounts is None else self.amounts.step
+
+    def measured(self, mechanism: Mechanism) -> Noisy:
+        """The measurement."""
+        return Noisy(self.name, self.statistic, mechanism, self.unit)
+
+    def variance(self, mechanism: Mechanism) -> float:
+        """Of one cell; a budget so large that no noise is left must not divide by zero."""
+        return max(mechanism.variance, LEAST_VARIANCE) * float(self.unit) ** 2
+
+
+def least_cost(amounts: Amounts | None, cost: Fraction) -> Fraction:
+    """What counts may cost, so that amounts cost no more than `cost`."""
+    return cost if amounts is None else cost / amounts.largest**2
+
+
+def within_span(
+    amounts: Amounts | None,
+    grid: Mapping[Key, Fraction],
+    alone: Callable[[Mapping[Key, Fraction]], Fraction],
+    cost: Fraction,
+    *,
+    is_replace: bool,
+) -> dict[Key, Fraction]:
+    """The variances, widened where a replaced row that changes its sign would cost more than a moved one."""
+    spent = Fraction(0) if amounts is None or not is_replace else amounts.span**2 * alone(grid)
+    if spent <= cost:
+        return dict(grid)
+    factor = spent / cost * Fraction(1_000_001, 1_000_000)
+    return {key: round_up(variance * factor, 10**8) for key, variance in grid.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +117,11 @@ class Setting:
     objective: str
     mechanism: str | None
     total: int | None
+    amounts: Amounts | None = None
+
+    def step(self, name: str, margin: Margin) -> UnpricedStep:
+        """A margin that is measured by itself."""
+        return UnpricedStep(name, self.space(margin), self.where, self.amounts)
 
     def space(self, margin: Margin) -> CellSpace:
         """Cells of a margin."""

@@ -20,6 +20,7 @@ from dalenius.server.pages.state import (
     suggested_cuts,
 )
 from dalenius.server.views import DatasetView, VariableView
+from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
 
 _MOST_FIELDS = 5000
@@ -60,7 +61,7 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
     if table.get("universe"):
-        pairs.append(("universe", "complete"))
+        pairs.append(("universe", str(table["universe"])))
     privacy = request.get("privacy", {})
     pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
     pairs.append(("title", str(request.get("title", ""))))
@@ -91,7 +92,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         measure=measure,
         of=of,
         margins=reader.one("margins") == "all",
-        is_complete=reader.one("universe") == "complete",
+        universe=reader.one("universe") if reader.one("universe") in (COMPLETE, OWN) else "",
         definition=definition,
         amounts=amounts,
         title=reader.one("title")[:300],

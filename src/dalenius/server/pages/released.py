@@ -26,8 +26,8 @@ from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
 from dalenius.spec import speech
+from dalenius.spec.axis import COMPLETE
 from dalenius.spec.speech import has_error
-from dalenius.spec.universe import COMPLETE
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 

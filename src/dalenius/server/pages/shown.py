@@ -150,11 +150,14 @@ class Shown:
             return stored
         # The sentence names variables in the order in which they were asked for.
         order = [name.partition(".")[0] for name in self.release.about.order]
-        needs = sorted(universe.needs, key=lambda name: order.index(name) if name in order else len(order))
-        universe = replace(universe, needs=tuple(needs))
+        needs, kept = (
+            tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
+            for names in (universe.needs, universe.kept)
+        )
+        universe = replace(universe, needs=needs, kept=kept)
         if universe.sentence(self.release.about.labels) != stored["text"]:
             return stored
-        names = {name: self.wording.label(self.dataset, name) for name in universe.needs}
+        names = {name: self.wording.label(self.dataset, name) for name in universe.named}
         language = self.wording.language
         return {"text": universe.sentence(names, language), "language": language}
 

@@ -59,7 +59,7 @@ class TableState:
     measure: str = DEFAULT_MEASURE
     of: str = ""
     margins: bool = False
-    is_complete: bool = False
+    universe: str = ""
     definition: str = ""
     amounts: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
@@ -160,8 +160,8 @@ class TableState:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
         if self.margins:
             pairs.append(("margins", "all"))
-        if self.margins and self.is_complete:
-            pairs.append(("universe", "complete"))
+        if self.margins and self.universe:
+            pairs.append(("universe", self.universe))
         if self.definition:
             pairs.append(("definition", self.definition))
         pairs += [(name, self.amounts[name]) for name in AMOUNTS if self.amounts.get(name)]
@@ -197,8 +197,8 @@ class TableState:
             table |= self._form_keys()
         if self.margins:
             table["margins"] = "all"
-        if self.margins and self.is_complete:
-            table["universe"] = "complete"
+        if self.margins and self.universe:
+            table["universe"] = self.universe
         amounts = {name: self.amounts[name] for name in AMOUNTS if self.amounts.get(name)}
         request: dict[str, Any] = {
             "dataset": dataset,

@@ -26,6 +26,8 @@ class FourierStrategy:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if setting.mechanism not in (None, purse.mechanism):
             raise Unsupported(f"Fourier coefficients use {purse.mechanism} noise here.")
+        if setting.amounts is not None:
+            raise Unsupported("Fourier coefficients are of counts.")
         workload = setting.workload
         if any(workload.shape[a] != 2 for a in workload.interior):
             raise Unsupported("Fourier coefficients need variables of exactly two categories.")

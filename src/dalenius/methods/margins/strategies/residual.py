@@ -5,7 +5,7 @@ from typing import ClassVar
 from dalenius.errors import Unsupported
 from dalenius.linear.optimal import exact_cost, grid_variances, select
 from dalenius.measurements.residual import Residual
-from dalenius.methods.margins.setting import Allotment, Candidate, Setting
+from dalenius.methods.margins.setting import Allotment, Candidate, Setting, least_cost, within_span
 
 __all__ = ["ResidualStrategy"]
 
@@ -24,13 +24,23 @@ class ResidualStrategy:
         if setting.mechanism not in (None, "discrete_gaussian"):
             raise Unsupported("Residual measurements use discrete Gaussian noise.")
         workload, moves = setting.workload, setting.moves()
-        cost = 2 * purse.amount / setting.neighbours.max_rows**2
+        allowed = 2 * purse.amount / setting.neighbours.max_rows**2
+        cost = least_cost(setting.amounts, allowed)
         without_noise = frozenset({()} if setting.total is not None else ())
         chosen = select(workload, float(cost), moves, objective=setting.objective, without=without_noise)
-        grid = grid_variances(workload, chosen, cost, moves)
-        components = {a: float(v) / workload.size(a) ** 2 for a, v in grid.items()}
+        grid = within_span(
+            setting.amounts,
+            grid_variances(workload, chosen, cost, moves),
+            lambda variances: exact_cost(workload.shape, variances, (None,)),
+            allowed,
+            is_replace=setting.neighbours.is_replace,
+        )
+        unit = 1.0 if setting.amounts is None else float(setting.amounts.step) ** 2
+        components = {a: unit * float(v) / workload.size(a) ** 2 for a, v in grid.items()}
         components |= dict.fromkeys(without_noise, 0.0)
-        step = Residual("residuals", setting.axes, setting.where, grid, setting.total is not None)
+        step = Residual(
+            "residuals", setting.axes, setting.where, grid, setting.total is not None, setting.amounts
+        )
         assert exact_cost(workload.shape, grid, moves) <= cost
         return Candidate(
             strategy="residual",

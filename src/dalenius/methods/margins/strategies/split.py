@@ -47,6 +47,7 @@ class SplitStrategy:
 
 def _noise(setting: Setting | LevelSetting, purse: Allotment) -> NoisePrecision:
     rows, sides = setting.neighbours.max_rows, 2 if setting.neighbours.is_replace else 1
+    rows *= 1 if setting.amounts is None else setting.amounts.largest
     if purse.currency == "epsilon":
         return LaplaceNoise(float(purse.amount), sides * rows)
     return GaussianNoise(float(purse.amount), sides * rows**2)

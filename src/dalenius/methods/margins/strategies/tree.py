@@ -6,12 +6,12 @@ import numpy as np
 
 from dalenius.core.law import FloatArray
 from dalenius.errors import Unsupported
-from dalenius.linear.tree_cost import WorstWay, cheapest, exact_cost, grid_variances, rounds
+from dalenius.linear.tree_cost import ALONE, WorstWay, cheapest, exact_cost, grid_variances, rounds
 from dalenius.linear.tree_shares import node_gains, table_weights
 from dalenius.linear.tree_table import Part, TreeLeastSquares
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
-from dalenius.methods.margins.setting import Allotment
+from dalenius.methods.margins.setting import Allotment, least_cost, within_span
 
 __all__ = ["TreeStrategy"]
 
@@ -30,11 +30,19 @@ class TreeStrategy:
         if setting.mechanism not in (None, "discrete_gaussian"):
             raise Unsupported("Levels with residual components use discrete Gaussian noise.")
         table, ways = setting.table, setting.moves()
-        cost = 2 * purse.amount / setting.neighbours.max_rows**2
+        allowed = 2 * purse.amount / setting.neighbours.max_rows**2
+        cost = least_cost(setting.amounts, allowed)
         search = _even if setting.objective == "maximum" else _least
-        grid = grid_variances(table.shape, search(setting, float(cost)), cost, ways)
+        grid = within_span(
+            setting.amounts,
+            grid_variances(table.shape, search(setting, float(cost)), cost, ways),
+            lambda variances: exact_cost(table.shape, variances, (ALONE,)),
+            allowed,
+            is_replace=setting.neighbours.is_replace,
+        )
         assert exact_cost(table.shape, grid, ways) <= cost
-        precisions = {p: table.workload.size(p[1]) ** 2 / float(v) for p, v in grid.items()}
+        unit = 1.0 if setting.amounts is None else float(setting.amounts.step) ** 2
+        precisions = {p: table.workload.size(p[1]) ** 2 / (unit * float(v)) for p, v in grid.items()}
         step = TreeResidual(
             "parts",
             table.tree,
@@ -43,6 +51,7 @@ class TreeStrategy:
             setting.where,
             grid,
             setting.total is not None,
+            setting.amounts,
         )
         return LevelCandidate(
             strategy="tree",

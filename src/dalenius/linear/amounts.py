@@ -1,0 +1,70 @@
+"""What each row adds to its cell: one, or a bounded whole number of steps of a variable.
+
+A row that adds v steps moves everything that is linear in counts by v times as much. A row that is added or removed moves it by at most M = max |v|
+times what a counted row does. Under replace two rows add v and -u with v, u between the bounds or 0. The squared shift is convex in (v, u), so that
+it is largest at the corners: M^2 times the pair of counted rows where the signs agree, and at most (high - low)^2 times one counted
+row where they differ, which two values in the same cell reach.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dalenius.core.domain import Bounds, CellSpace
+from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.errors import TooLarge
+
+MOST_SCALED = 2**31
+"""Largest number that one row may add to an integer array: 2^32 rows then stay inside 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amounts:
+    """A whole number of steps in [low, high], less `centre`; a row without a value adds nothing."""
+
+    value: str
+    low: int
+    high: int
+    step: Fraction = Fraction(1)
+    centre: int = 0
+
+    @classmethod
+    def of(cls, value: str, bounds: Bounds, centre: int = 0) -> "Amounts":
+        """Of a declared variable."""
+        return cls(value=value, low=bounds.low, high=bounds.high, step=bounds.step, centre=centre)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the most that a row may add."""
+        return self.low - self.centre, self.high - self.centre
+
+    @property
+    def largest(self) -> int:
+        """M: the most that one row moves a cell when it is added or removed."""
+        return max(abs(end) for end in self.ends)
+
+    @property
+    def span(self) -> int:
+        """The most that one row moves a cell when it is replaced."""
+        low, high = self.ends
+        return max(high, 0) - min(low, 0)
+
+    def query(self, space: CellSpace, where: tuple[Filter, ...]) -> TableQuery:
+        """The exact totals."""
+        return TableQuery(
+            space=space, where=where, aggregate=Aggregate.TOTAL, value=self.value, centre=self.centre
+        )
+
+    def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:
+        """The price of a list of these amounts, from that of counts: for the worst neighbours, and for one row that is added."""
+        paid = self.largest**2 * counted
+        return max(paid, self.span**2 * alone) if is_replace else paid
+
+    def check(self, cells: int) -> None:
+        """Refuse arrays that are scaled by so many cells where a file of billions of rows could leave 64 bits."""
+        if self.largest * cells > MOST_SCALED:
+            raise TooLarge(
+                f"One row may add {self.largest:,} steps of {self.value!r}, which is too much for components of {cells:,} cells;"
+                " a wider step of its bounds helps.",
+                received=self.largest * cells,
+                limit=MOST_SCALED,
+            )
