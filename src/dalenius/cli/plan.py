@@ -50,6 +50,15 @@ def plan(
             "--for", help="The smallest amount for a margin of error, such as ±5.", show_default=False
         ),
     ] = "",
+    margin: Annotated[
+        str,
+        typer.Option(
+            "--margin",
+            help='With --for: only the cells of this listed table, such as "region.district, sex"; () for the grand total.',
+            show_default=False,
+        ),
+    ] = "",
+    confidence: Annotated[float, typer.Option(help="With --margin: how often a cell is as near.")] = 0.95,
     plot: Annotated[
         Path | None,
         typer.Option(help="Draw the curve into this file: .png, .svg or .pdf.", show_default=False),
@@ -71,10 +80,16 @@ def plan(
     rules = policy_for(dataset, policy)
     domain = dataset.domain()
     planner = Planner(domain=domain, policy=rules)
-    if is_curve or wanted or plot is not None:
-        from dalenius.cli.trade_off import show_trade_off
+    if is_curve or wanted or margin or plot is not None:
+        from dalenius.cli.trade_off import show_smallest, show_trade_off
 
-        show_trade_off(planner, load.load_request(document), wanted=wanted, plot=plot, as_json=as_json)
+        asked = load.load_request(document)
+        if margin:
+            show_smallest(
+                planner, asked, wanted=wanted, margin=margin, confidence=confidence, as_json=as_json
+            )
+        else:
+            show_trade_off(planner, asked, wanted=wanted, plot=plot, as_json=as_json)
         return
     planned = planner.plan(document)
     subject = about(document, domain, dataset.dataset.title)
@@ -106,28 +121,39 @@ def plan(
     out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
     for sentence in expectation(subject.measure, planned.preview, roughly, label=partial(name_of, subject)):
         out.print(sentence)
-    compared = list(planned.preview.get("alternatives") or ())
-    if len(compared) > 1:
-        named = [
-            (words, key)
-            for words, key in (
-                ("root mean square", "rmse"),
-                ("root mean square of the tables", "rmse_of_tables"),
-                ("largest", "largest_std_error"),
-            )
-            if key in compared[0]
-        ]
-        errors = "; ".join(
-            f"{c['strategy']} {', '.join(f'{c[key]:,.2f}' for _, key in named)}" for c in compared
-        )
-        words = ", ".join(words for words, _ in named)
-        out.print(styled((f"Standard errors ({words}) by strategy: {errors}", "dim")))
+    _print_strategies(planned)
     out.print(str(content["universe"]))
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     out.print(f"Cost: {planned.cost}")
     for warning in (w for w in planned.warnings if w != content["universe"]):
         out.print(styled(("Note:", "yellow"), f" {warning}"))
+
+
+def _print_strategies(planned: "TablePlan") -> None:
+    """What each strategy that was weighed would give, the chosen one first."""
+    from rich.table import Table
+
+    from dalenius.cli.output import console
+
+    compared = list(planned.preview.get("alternatives") or ())
+    if len(compared) < 2:
+        return
+    compared.sort(key=lambda option: option["strategy"] != planned.strategy)
+    headings = {
+        "rmse": "root mean square",
+        "rmse_of_tables": "root mean square of the tables",
+        "largest_std_error": "largest",
+    }
+    named = {key: words for key, words in headings.items() if key in compared[0]}
+    table = Table(title="Standard errors by strategy", title_justify="left")
+    table.add_column("strategy")
+    for words in named.values():
+        table.add_column(words, justify="right")
+    for number, option in enumerate(compared):
+        mark = "" if number else " <- chosen"
+        table.add_row(f"{option['strategy']}{mark}", *(f"{option[key]:,.2f}" for key in named))
+    console().print(table)
 
 
 def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domain") -> None:

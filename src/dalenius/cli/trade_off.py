@@ -7,6 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from dalenius.curator.planner import Planner
     from dalenius.curator.trade_off import TradeOff
@@ -42,6 +43,66 @@ def show_trade_off(
         from dalenius.publish._drawing import draw_trade_off
 
         draw_trade_off(points[0].unit, [(float(p.amount), p.margin, p.power) for p in points], plot)
+
+
+def show_smallest(
+    planner: "Planner",
+    document: "RequestDocument",
+    *,
+    wanted: str,
+    margin: str,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    """Print the smallest amount at which all cells of one listed table are near enough, and what each strategy would need."""
+    from rich.table import Table
+
+    from dalenius.cli.output import console, emit, roughly
+    from dalenius.curator.trade_off import smallest_within
+    from dalenius.errors import ParameterError
+
+    if not wanted:
+        raise ParameterError('--margin goes with --for, such as --for "±10" --margin region.district.')
+    names = tuple(name.strip() for name in margin.replace(" x ", ",").split(",") if name.strip(" ()"))
+    point = smallest_within(planner, document, _margin(wanted), names, confidence)
+    needs = _needs(planner, document, _margin(wanted), names, confidence)
+    if as_json:
+        stated = {"unit": point.unit, "amount": float(point.amount), "rho": float(point.rho)}
+        reached = {"table": list(names), "confidence": confidence, "half_width": point.margin}
+        by_strategy = {name: float(amount) for name, amount in needs}
+        emit({**stated, **reached, "power_at_5_percent": point.power, "strategies": by_strategy})
+        return
+    typer.echo(
+        f"{point.unit} = {float(point.amount):g}: every cell of {' x '.join(names) or 'the total'} within"
+        f" ±{roughly(point.margin)} with {100 * confidence:g} %. {_meaning(point)}"
+    )
+    if len(needs) > 1:
+        table = Table(title="What each strategy would need", title_justify="left")
+        table.add_column("strategy")
+        table.add_column(point.unit, justify="right")
+        for name, amount in needs:
+            table.add_row(name, f"{float(amount):g}")
+        console().print(table)
+
+
+def _needs(
+    planner: "Planner", document: "RequestDocument", margin: float, names: tuple[str, ...], confidence: float
+) -> "list[tuple[str, Fraction]]":
+    """The smallest amount of every strategy that the plan weighs, least first."""
+    from dalenius.curator.trade_off import smallest_within
+    from dalenius.errors import DaleniusError
+
+    needs = []
+    for option in planner.plan(document).preview.get("alternatives") or ():
+        privacy = document.privacy.model_copy(update={"strategy": option["strategy"]})
+        named = document.model_copy(update={"privacy": privacy})
+        try:
+            point = smallest_within(planner, named, margin, names, confidence)
+        except DaleniusError:
+            # A strategy that cannot reach it at any amount that is served is left out.
+            continue
+        needs.append((str(option["strategy"]), point.amount))
+    return sorted(needs, key=lambda pair: pair[1])
 
 
 def _margin(text: str) -> float:

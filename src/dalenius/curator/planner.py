@@ -44,7 +44,7 @@ from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
 HINTS = {
-    "margins": " Margins are planned for counts and totals; ask for other measures table by table.",
+    "margins": " Margins are planned for counts, totals and means without errors of sampling; ask for other measures table by table.",
     "universe": " No record can be lost from these tables.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }

@@ -1,20 +1,24 @@
 """What more privacy costs in accuracy, and the smallest amount for a wanted accuracy: from plans alone, no data are read."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import floor, isfinite, log10, sqrt
 
+from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.ledger.odometer import power_under_rho
+from dalenius.linear import joint
 from dalenius.spec.request import RequestDocument
 
 # Amounts of two digits, as people write them.
 AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-5, 2) for m in range(10, 100))
 _FACTORS = tuple(Fraction(f) for f in ("1/8", "1/4", "1/2", "1", "2", "4", "8"))
 _LEVEL = Fraction(1, 20)
+_MOST_GUESSES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,77 @@ def smallest_for(planner: Planner, request: RequestDocument, margin: float) -> T
     return _at(planner, request, AMOUNTS[place])
 
 
+def smallest_within(
+    planner: Planner,
+    request: RequestDocument,
+    margin: float,
+    table: Sequence[str],
+    confidence: float = 0.95,
+) -> TradeOff:
+    """The smallest amount of three digits at which every cell of one listed table is within `margin` with this confidence.
+
+    `table` names the axes of the table; () is the grand total. Errors fall with the root of rho, or with epsilon, so that few plans are made.
+    """
+    if not margin > 0 or not isfinite(margin):
+        raise ParameterError("A wanted margin of error is a positive number.", name="margin")
+    if not 0 < confidence < 1:
+        raise ParameterError("A confidence lies between 0 and 1.", name="confidence")
+    unit = unit_of(request)
+    power = 2 if unit == "rho" else 1
+    amount = Fraction(getattr(request.privacy, unit))
+    reached: dict[Fraction, float] = {}
+
+    def error(at: Fraction) -> float:
+        if at not in reached:
+            reached[at] = _table_error(_replanned(planner, request, at), table, confidence)
+        return reached[at]
+
+    for _ in range(_MOST_GUESSES):
+        following = _rounded_up(amount * Fraction((error(amount) / margin) ** power))
+        if following in reached:
+            break
+        amount = following
+    while error(amount) > margin:
+        amount = _next(amount)
+    for _ in range(_MOST_GUESSES):
+        below = _before(amount)
+        if error(below) > margin:
+            break
+        amount = below
+    plan = _replanned(planner, request, amount)
+    return _point(plan, unit, amount, error(amount))
+
+
+def _rounded_up(amount: Fraction) -> Fraction:
+    """To three digits."""
+    unit = Fraction(10) ** (floor(log10(amount)) - 2)
+    return -(-amount // unit) * unit
+
+
+def _next(amount: Fraction) -> Fraction:
+    return _rounded_up(amount * Fraction(1_000_001, 1_000_000))
+
+
+def _before(amount: Fraction) -> Fraction:
+    """The amount of three digits below one."""
+    unit = Fraction(10) ** (floor(log10(amount)) - 2)
+    below = amount - unit
+    return below if below >= 100 * unit else amount - unit / 10
+
+
+def _table_error(plan: TablePlan, table: Sequence[str], confidence: float) -> float:
+    """The largest half-width of an interval of a cell of one table, from the plan's law."""
+    listed = [set(part["axes"]) for part in plan.preview.get("margins") or ()]
+    if not isinstance(plan.law, Joint) or not joint.is_combined(plan.law) or set(table) not in listed:
+        names = ", ".join(" x ".join(sorted(axes)) or "total" for axes in listed)
+        raise Unsupported(
+            f"An amount for one table is found for lists of counts and totals; this request lists {names or 'no margins'}."
+        )
+    variance = joint.largest_variances(plan.law)[listed.index(set(table))]
+    laws = [measurement.law for measurement in plan.measurements]
+    return joint.reach(laws, confidence) * sqrt(variance)
+
+
 def unit_of(request: RequestDocument) -> str:
     """The key in which a request states its amount."""
     return "rho" if request.privacy.rho is not None else "epsilon"
@@ -83,8 +158,7 @@ def unit_of(request: RequestDocument) -> str:
 
 def _planned(planner: Planner, request: RequestDocument, amount: Fraction) -> tuple[TablePlan, float]:
     """The plan at another amount, and its largest margin of error."""
-    privacy = request.privacy.model_copy(update={unit_of(request): amount})
-    plan = planner.plan(request.model_copy(update={"privacy": privacy}))
+    plan = _replanned(planner, request, amount)
     margins = [margin_of_error(part) for part in plan.preview.get("margins") or (plan.preview,)]
     if not all(isfinite(margin) for margin in margins):
         raise Unsupported(
@@ -93,11 +167,20 @@ def _planned(planner: Planner, request: RequestDocument, amount: Fraction) -> tu
     return plan, max(margins)
 
 
+def _replanned(planner: Planner, request: RequestDocument, amount: Fraction) -> TablePlan:
+    privacy = request.privacy.model_copy(update={unit_of(request): amount})
+    return planner.plan(request.model_copy(update={"privacy": privacy}))
+
+
 def _at(planner: Planner, request: RequestDocument, amount: Fraction) -> TradeOff:
     plan, margin = _planned(planner, request, amount)
+    return _point(plan, unit_of(request), amount, margin)
+
+
+def _point(plan: TablePlan, unit: str, amount: Fraction, margin: float) -> TradeOff:
     cost = plan.reservation
     return TradeOff(
-        unit=unit_of(request),
+        unit=unit,
         amount=amount,
         margin=margin,
         rho=cost.rho,

@@ -11,12 +11,13 @@ from math import inf
 import numpy as np
 
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, Joint
+from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.tabulation import POSSIBLE
+from dalenius.linear import joint
+from dalenius.linear.tabulation import MEANS, POSSIBLE
 
 METHOD = "all quotients within the noise of total and count, cut at the declared bounds"
 
@@ -24,6 +25,8 @@ METHOD = "all quotients within the noise of total and count, cut at the declared
 def mean_intervals(release: Release, table: Table, confidence: float, together: bool) -> IntervalTable:
     """Of every cell of a released table of means."""
     law = release.law
+    if isinstance(law, Joint) and law.structure == MEANS:
+        return _listed(release, law, table, confidence, together)
     laws = [block.law for block in release.blocks]
     if not isinstance(law, Joint) or law.structure != "mean" or len(laws) != 2:
         raise Unsupported("This release does not hold the count and the total behind its means.")
@@ -36,8 +39,48 @@ def mean_intervals(release: Release, table: Table, confidence: float, together: 
     counts, totals = (block.values * float(one.step) for block, one in zip(release.blocks, laws, strict=True))  # type: ignore[union-attr]
     low, high = _limits(release, table)
     centre = float(Fraction(str(law.parameters["centre"])))
+    return _quotients(
+        table, (counts, near), (totals, far), centre, (low, high), confidence, is_simultaneous=together
+    )
+
+
+def _listed(release: Release, law: Joint, table: Table, confidence: float, together: bool) -> IntervalTable:
+    """Of a list, whose counts and totals are shown beside the means."""
+    beside = {other.measure: other for other in release.tables if other.space.axes == table.space.axes}
+    if not {"count", "total"} <= beside.keys():
+        raise Unsupported("This release does not hold the count and the total behind its means.")
+    counts, totals = beside["count"], beside["total"]
+    centre = float(Fraction(str(law.parameters["centre"])))
+    level = simultaneous_confidence(confidence, table.space.size) if together else confidence
+    reach = joint.reach([block.law for block in release.blocks], (1 + level) / 2)
+    # The total about the centre was measured apart from the count.
+    spread = np.maximum(totals.variance - centre**2 * counts.variance, 0.0)
+    low, high = (float(Fraction(end)) for end in law.parameters["bounds"])
+    return _quotients(
+        table,
+        (counts.values, reach * counts.std_error),
+        (totals.values - centre * counts.values, reach * np.sqrt(spread)),
+        centre,
+        (low, high),
+        confidence,
+        is_simultaneous=together,
+    )
+
+
+def _quotients(
+    table: Table,
+    count: tuple[FloatArray, FloatArray | float],
+    total: tuple[FloatArray, FloatArray | float],
+    centre: float,
+    limits: tuple[float, float],
+    confidence: float,
+    *,
+    is_simultaneous: bool,
+) -> IntervalTable:
+    """All quotients of a count and a total about the centre, each given with the reach of its noise."""
+    (counts, near), (totals, far), (low, high) = count, total, limits
     corners = [
-        centre + (totals + t) / np.maximum(counts + n, 1.0) for t in (-far, far) for n in (-near, near)
+        centre + (totals + t * far) / np.maximum(counts + n * near, 1.0) for t in (-1, 1) for n in (-1, 1)
     ]
     lower, upper = np.min(corners, axis=0), np.max(corners, axis=0)
     # A cell that may hold nobody has no mean, and nothing is said of it but what is possible.
@@ -52,7 +95,7 @@ def mean_intervals(release: Release, table: Table, confidence: float, together: 
         confidence=confidence,
         kind=Kind.NOISE,
         method=METHOD,
-        is_simultaneous=together,
+        is_simultaneous=is_simultaneous,
         structural_zeros=frozenset(zeros),
     )
 

@@ -9,8 +9,8 @@ The two answer different questions and carry different names in every output.
 import numpy as np
 
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, IntArray, Thinned, Withheld
-from dalenius.core.release import Block, Release
+from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Thinned, Withheld
+from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference._estimate_interval import estimate_intervals
@@ -24,11 +24,13 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
+from dalenius.linear import joint
 from dalenius.linear.estimates import is_estimate
-from dalenius.linear.tabulation import ADDITIVE
+from dalenius.linear.tabulation import ADDITIVE, MEANS
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000
+COMBINED = "from the exact variance of the noise"
 _FINEST = 8
 
 
@@ -99,6 +101,8 @@ def _totals(
         )
     if isinstance(release.law, Withheld):
         raise refusal(release.law)
+    if isinstance(release.law, Joint) and (joint.is_combined(release.law) or release.law.structure == MEANS):
+        return _combined(release, table, names, confidence, together)
     block = next((b for b in release.blocks if b.name == table.name), None)
     if not isinstance(block, Block) or not isinstance(block.law, Additive):
         raise Unsupported("Intervals of totals need a table that shows one measured block.")
@@ -133,6 +137,29 @@ def _totals(
         is_simultaneous=together,
         notes=adjusted_note(release),
         structural_zeros=frozenset(np.flatnonzero(terms == 0).tolist()),
+    )
+
+
+def _combined(
+    release: Release, table: Table, names: tuple[str, ...], confidence: float, together: bool
+) -> IntervalTable:
+    """Totals of a list: each from its exact variance."""
+    if set(names) not in (set(), {axis.name for axis in table.space.axes}):
+        raise Unsupported("Ask for the intervals of a table that the list shows, over all of its axes.")
+    zeros = table.variance == 0
+    level = simultaneous_confidence(confidence, int((~zeros).sum())) if together else confidence
+    reach = joint.reach([block.law for block in release.blocks], level) * table.std_error
+    return IntervalTable(
+        axes=table.space.axes,
+        values=table.values,
+        lower=table.values - reach,
+        upper=table.values + reach,
+        confidence=confidence,
+        kind=Kind.NOISE,
+        method=COMBINED,
+        is_simultaneous=together,
+        notes=adjusted_note(release),
+        structural_zeros=frozenset(table.space.structural_indices),
     )
 
 

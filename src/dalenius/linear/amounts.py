@@ -26,11 +26,22 @@ class Amounts:
     high: int
     step: Fraction = Fraction(1)
     centre: int = 0
+    aggregate: Aggregate = Aggregate.TOTAL
+
+    @classmethod
+    def counting(cls, value: str) -> "Amounts":
+        """One for each row that has a value."""
+        return cls(value=value, low=1, high=1, aggregate=Aggregate.COUNT)
 
     @classmethod
     def of(cls, value: str, bounds: Bounds, centre: int = 0) -> "Amounts":
         """Of a declared variable."""
         return cls(value=value, low=bounds.low, high=bounds.high, step=bounds.step, centre=centre)
+
+    @property
+    def measure(self) -> str:
+        """What tables of them show."""
+        return "count" if self.aggregate is Aggregate.COUNT else "total"
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -49,9 +60,9 @@ class Amounts:
         return max(high, 0) - min(low, 0)
 
     def query(self, space: CellSpace, where: tuple[Filter, ...]) -> TableQuery:
-        """The exact totals."""
+        """The exact totals, or counts of the rows that have a value."""
         return TableQuery(
-            space=space, where=where, aggregate=Aggregate.TOTAL, value=self.value, centre=self.centre
+            space=space, where=where, aggregate=self.aggregate, value=self.value, centre=self.centre
         )
 
     def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:

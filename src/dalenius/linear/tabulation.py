@@ -24,6 +24,8 @@ _MOVING = ("anchor", "invariants")
 SHOWN_FROM = "shown from"
 # The adjustment by which values and intervals of one table are cut to what the declared bounds allow.
 POSSIBLE = "possible"
+MEANS = "means"
+"""The law of a list of means: two lists, of counts and of totals about a centre."""
 # What a table measures whose one cell was selected among candidates, and whose number is not published.
 SELECTION = "selection"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")

@@ -12,6 +12,7 @@ from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
+from dalenius.linear.amounts import Amounts
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 Exact = tuple[Sealed[IntArray], ...]
@@ -22,6 +23,7 @@ COUNTS = TableQuery(space=CELLS)
 TOTALS = MagnitudeTable(
     query=TableQuery(space=CELLS, aggregate=Aggregate.TOTAL, value="x"), low=-1, high=2, keeps_values=True
 )
+AMOUNTS = Amounts(value="x", low=-1, high=2)
 LISTS = tuple(ValuesQuery(value="x", where=(Filter(variable="g", codes=(code,)),)) for code in (0, 1))
 VARIABLES = {
     "g": Variable(name="g", domain=Categories(labels=("a", "b"))),

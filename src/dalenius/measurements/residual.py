@@ -40,7 +40,7 @@ from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import exact_cost, patterns
 from dalenius.measurements._components import check_noise, components_block, differences, step_of, table_query
-from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
+from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 __all__ = ["Residual"]
@@ -145,5 +145,7 @@ class Residual:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The total and the differences of one variable."""
-        return (on_cells(cls("residuals", CELLS.axes, (), {(): Fraction(1), (0,): Fraction(2)})),)
+        """The total and the differences of one variable, of counts and of totals."""
+        counts = cls("residuals", CELLS.axes, (), {(): Fraction(1), (0,): Fraction(2)})
+        wide = {(): Fraction(8), (0,): Fraction(16)}
+        return on_cells(counts), on_cells(cls("residuals", CELLS.axes, (), wide, amounts=AMOUNTS))

@@ -42,7 +42,7 @@ from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import ALONE, exact_cost, moves
 from dalenius.linear.tree_table import Part
 from dalenius.measurements._components import check_noise, components_block, differences, step_of, table_query
-from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
+from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 __all__ = ["TreeResidual"]
@@ -169,7 +169,9 @@ class TreeResidual:
         along = cls("parts", leaves, CELLS.axes, (), (), {(0, none): Fraction(2), (1, none): Fraction(1)})
         root = Tree(())
         inside = cls("parts", root, (), CELLS.axes, (), {(0, none): Fraction(1), (0, (0,)): Fraction(2)})
-        return on_cells(along), on_cells(inside)
+        wide = {(0, none): Fraction(8), (1, none): Fraction(8)}
+        totals = cls("parts", leaves, CELLS.axes, (), (), wide, amounts=AMOUNTS)
+        return on_cells(along), on_cells(inside), on_cells(totals)
 
 
 def _held(part: Part, tables: tuple[Part, ...] | list[Part]) -> Part | None:

@@ -46,6 +46,7 @@ from dalenius.methods._moments import (
 from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.methods._weighted_estimate import plan_weighted_mean
+from dalenius.methods.margins.means import plan_means
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -58,6 +59,7 @@ __all__ = ["MeanMethod"]
 
 # The share of the budget that the error of sampling takes.
 SQUARES = Fraction(1, 10)
+NOISE = "noise"
 
 
 class MeanParameters(Part):
@@ -112,6 +114,15 @@ class MeanMethod:
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
         {
+            "table": {
+                "rows": ["region"],
+                "measure": "mean",
+                "of": "income",
+                "margins": "all",
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
             "table": {"measure": "mean", "of": "age", "error": "noise"},
             "privacy": {"definition": "pure", "epsilon": 1},
         },
@@ -139,6 +150,8 @@ class MeanMethod:
         error = question.parameter("error")
         if error != BOOTSTRAP and question.weight is not None:
             return plan_weighted_mean(question)
+        if error in (None, NOISE) and question.margins is not None:
+            return plan_means(question)
         if error == BOOTSTRAP:
             return _replicated(question)
         return (

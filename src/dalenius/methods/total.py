@@ -74,6 +74,16 @@ class TotalMethod:
             "privacy": {"definition": "pure", "epsilon": 1},
         },
         {
+            "table": {
+                "rows": ["sex"],
+                "columns": ["region"],
+                "measure": "total",
+                "of": "income",
+                "margins": [["sex", "region"], ["region"], []],
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
             "table": {"rows": ["sex"], "measure": "total", "of": "income"},
             "privacy": {"definition": "bootstrap", "epsilon": 1},
         },

@@ -67,6 +67,14 @@ _OF_TOTAL = {
     "en": "Expect the total to be off by at most ± {error} (95 %).",
     "de": "Die Summe aller Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
 }
+_OF_MEANS = {
+    "en": "In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).",
+    "de": "In einer Zelle von {names} mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_OF_MEAN = {
+    "en": "Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).",
+    "de": "Von {records} Datensätzen insgesamt weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
+}
 _OF_SAMPLE = {
     "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling and noise"
     " together; in larger cells by more.",
@@ -275,8 +283,10 @@ def _of_table(
         return _of_batch(preview, show, language)
     if preview.get("margins"):
         return [
-            said(_OF_MARGIN if margin["axes"] else _OF_TOTAL, language).format(
-                names=" × ".join(label(name) for name in margin["axes"]), error=show(margin_of_error(margin))
+            said(_of_margin(margin), language).format(
+                names=" × ".join(label(name) for name in margin["axes"]),
+                error=show(margin_of_error(margin)),
+                records=show(margin.get("records", 0)),
             )
             for margin in preview["margins"]
         ]
@@ -293,6 +303,12 @@ def _of_table(
         wider = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
         sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
     return sentences
+
+
+def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
+    if "records" in margin:
+        return _OF_MEANS if margin["axes"] else _OF_MEAN
+    return _OF_MARGIN if margin["axes"] else _OF_TOTAL
 
 
 def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:

@@ -20,6 +20,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "complete": "Every table covers only the records with a declared value of {names}, whether it shows them or not.",
         "own": 'Covers every record{conditions}; those without a shown value of {names} stand under "{rest}".',
         "own conditions": " that meets the conditions",
+        "kept": 'Of the others, those without a shown value of {names} stand under "{rest}".',
         "and": " and ",
     },
     "de": {
@@ -29,6 +30,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "complete": "Jede Tabelle umfasst nur die Datensätze mit einem deklarierten Wert von {names}, gezeigt oder nicht.",
         "own": 'Umfasst alle Datensätze{conditions}; solche ohne gezeigten Wert von {names} stehen unter "{rest}".',
         "own conditions": ", die die Bedingungen erfüllen",
+        "kept": 'Von den übrigen stehen solche ohne gezeigten Wert von {names} unter "{rest}".',
         "and": " und ",
     },
 }
@@ -37,32 +39,37 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Universe:
     """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show,
-    `kept` those without a shown value of which it has a label of its own.
+    `widened` those without a shown value of which it has a label of its own.
     """
 
     needs: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
     has_conditions: bool = False
 
     @property
     def named(self) -> tuple[str, ...]:
         """Variables that the sentence names."""
-        return self.needs or self.kept
+        return tuple(dict.fromkeys(self.needs + self.widened))
 
     def sentence(self, labels: Mapping[str, str] | None = None, language: str = "en") -> str:
         """One sentence for readers; `labels` are names of variables for them."""
         words = _SENTENCES[language if language in _SENTENCES else "en"]
         own = ""
-        if self.kept:
+        if self.widened:
             own = words["own"].format(
-                names=_listed(self.kept, labels, words),
+                names=_listed(self.widened, labels, words),
                 conditions=words["own conditions"] if self.has_conditions else "",
                 rest=REST,
             )
         if not self.needs:
             return own or words["conditions" if self.has_conditions else "every"]
-        return words["complete" if self.unshown else "needs"].format(names=_listed(self.needs, labels, words))
+        needs = words["complete" if self.unshown else "needs"]
+        lost = needs.format(names=_listed(self.needs, labels, words))
+        if not self.widened:
+            return lost
+        widened = words["kept"].format(names=_listed(self.widened, labels, words), rest=REST)
+        return f"{lost} {widened}"
 
 
 def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: Mapping[str, str]) -> str:
@@ -81,9 +88,9 @@ def universe_of(request: RequestDocument, domain: Domain) -> Universe:
             needs += [name] if domain.variable(name).may_drop else []
     margins = request.margins(domain)
     unshown = [axis.variable for axis in losing if margins is not None and _is_left_out(axis, margins)]
-    kept = [axis.variable for axis in axes if axis.has_rest]
+    widened = [axis.variable for axis in axes if axis.has_rest]
     return Universe(
-        needs=tuple(needs), unshown=tuple(unshown), kept=tuple(kept), has_conditions=bool(filters)
+        needs=tuple(needs), unshown=tuple(unshown), widened=tuple(widened), has_conditions=bool(filters)
     )
 
 

@@ -65,7 +65,9 @@ class _Step:
                 columns.append(self._run([], noise) - self._run([], self.silent))
                 variances.append(variance)
         through = np.array(columns).T
-        return np.linalg.pinv(through @ np.diag(variances) @ through.T, hermitian=True)
+        return np.asarray(
+            np.linalg.pinv(through @ np.diag(variances) @ through.T, hermitian=True), dtype=np.float64
+        )
 
     def _variances(self, parts: int) -> list[float]:
         grid = getattr(self.measurement, "grid", None)

@@ -40,8 +40,12 @@ MOST_ADVISED = 50
 """Margins of a list for which a preview works out what another objective would give."""
 
 
-def plan_margins(question: Question, amounts: Amounts | None = None) -> TablePlan:
-    """The plan of a request that lists margins, or names a strategy for its table: of counts, or of totals of what rows add."""
+def plan_margins(
+    question: Question, amounts: Amounts | None = None, budget: Budget | None = None
+) -> TablePlan:
+    """The plan of a request that lists margins, or names a strategy for its table: of counts, or of totals of what rows add; for the
+    whole budget, or for a part of it.
+    """
     space, margins = question.space, question.margins
     if any(axis.has_rest for axis in space.axes):
         _ = question.universe
@@ -52,7 +56,7 @@ def plan_margins(question: Question, amounts: Amounts | None = None) -> TablePla
         space,
         margins if margins is not None else (tuple(axis.name for axis in space.axes),),
         question.where,
-        question.budget,
+        budget or question.budget,
         question.definition,
         question.neighbours,
         weights=question.weights or None,

@@ -11,7 +11,7 @@ from dalenius.core.contracts import Definition, Measurement, Mechanism, Statisti
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.rationals import round_up
 from dalenius.errors import Unsupported
 from dalenius.linear.amounts import Amounts
@@ -48,7 +48,7 @@ class MarginsAsked:
     @property
     def measure(self) -> str:
         """What the tables show."""
-        return "count" if self.amounts is None else "total"
+        return "count" if self.amounts is None else self.amounts.measure
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class UnpricedStep:
         """Counts, or totals of what each row adds."""
         if self.amounts is None:
             return Count(TableQuery(space=self.space, where=self.where))
+        if self.amounts.aggregate is Aggregate.COUNT:
+            return Count(self.amounts.query(self.space, self.where))
         low, high = self.amounts.ends
         return MagnitudeTable(query=self.amounts.query(self.space, self.where), low=low, high=high)
 

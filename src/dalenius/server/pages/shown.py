@@ -150,11 +150,11 @@ class Shown:
             return stored
         # The sentence names variables in the order in which they were asked for.
         order = [name.partition(".")[0] for name in self.release.about.order]
-        needs, kept = (
+        needs, widened = (
             tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
-            for names in (universe.needs, universe.kept)
+            for names in (universe.needs, universe.widened)
         )
-        universe = replace(universe, needs=needs, kept=kept)
+        universe = replace(universe, needs=needs, widened=widened)
         if universe.sentence(self.release.about.labels) != stored["text"]:
             return stored
         names = {name: self.wording.label(self.dataset, name) for name in universe.named}
