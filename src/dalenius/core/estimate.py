@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What the uncertainty covers; the two are never given the same name."""
+    """What the uncertainty covers; no two are given the same name."""
 
     NOISE = "population value (privacy noise only)"
     NOISE_AND_SAMPLING = "model parameter (privacy noise and sampling)"
+    NOISE_AND_MODEL = "population value by a model (privacy noise and a model of small areas)"
 
 
 def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> Any:

@@ -1,17 +1,25 @@
 """What measurements of residual components share: noise that can be drawn, differences in integers, and one block."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
+from dalenius.core import conversions
 from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntArray, Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome
+from dalenius.exact.gaussian_vector import smoothed
 from dalenius.linear.amounts import Amounts
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+
+Key = TypeVar("Key")
 
 
 def check_noise(variances: Iterable[Fraction]) -> None:
@@ -28,6 +36,44 @@ def table_query(space: CellSpace, where: tuple[Filter, ...], amounts: Amounts | 
 def step_of(amounts: Amounts | None) -> dict[str, str]:
     """The part of a law's document that says in which steps totals are measured; counts have none."""
     return {} if amounts is None else {"step": plain(amounts.step)}
+
+
+def priced_by(
+    worst: Callable[[Mapping[Key, Fraction]], Fraction],
+    alone: Callable[[Mapping[Key, Fraction]], Fraction],
+    amounts: Amounts | None,
+    neighbours: Neighbours,
+) -> Callable[[Mapping[Key, Fraction]], Fraction]:
+    """2 rho of a unit's rows, from the costs of counted rows: of the worst neighbours, and of one row that is added."""
+
+    def price(grid: Mapping[Key, Fraction]) -> Fraction:
+        cost = worst(grid)
+        if amounts is not None:
+            cost = amounts.cost(cost, alone(grid), is_replace=neighbours.is_replace)
+        return cost * neighbours.max_rows**2
+
+    return price
+
+
+def gaussian_profile(
+    grid: Mapping[Key, Fraction],
+    cells: Mapping[Key, int],
+    price: Callable[[Mapping[Key, Fraction]], Fraction],
+    neighbours: Neighbours,
+    evidence: Evidence,
+    *,
+    has_curve: bool,
+) -> PrivacyProfile:
+    """Zero-concentrated; with `has_curve` delta(epsilon) of the Gaussian step that so many moving cells are together."""
+    rho = price(grid) / 2
+    whole = smoothed(grid, cells, price) if has_curve else None
+    curve = None
+    if whole is not None:
+
+        def curve(epsilon: Fraction) -> Fraction:
+            return min(conversions.rho_to_delta(rho, epsilon), whole.delta(epsilon))
+
+    return PrivacyProfile(relation=neighbours.relation, rho=rho, curve=curve, evidence=evidence)
 
 
 def differences(array: IntArray, first: int = 0) -> IntArray:

@@ -17,7 +17,7 @@ References
     Xiao, He, Zhang & Kifer (2023); Canonne, Kamath & Steinke (2020).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,7 +39,15 @@ from dalenius.exact.sampling import sample
 from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, grouped, holder, sum_out
 from dalenius.linear.optimal import exact_cost, patterns
-from dalenius.measurements._components import check_noise, components_block, differences, step_of, table_query
+from dalenius.measurements._components import (
+    check_noise,
+    components_block,
+    differences,
+    gaussian_profile,
+    priced_by,
+    step_of,
+    table_query,
+)
 from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -60,6 +68,7 @@ class Residual:
     grid: Mapping[Margin, Fraction]
     is_size_public: bool = False
     amounts: Amounts | None = None
+    has_curve: bool = False
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
     )
@@ -107,19 +116,21 @@ class Residual:
         return int(np.prod([self.shape[a] for a in margin], dtype=np.int64))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Zero-concentrated, for the worst pattern of change."""
+        """Zero-concentrated, for the worst pattern of change; with `has_curve` also as the Gaussian noise that it nearly is."""
         axes = sorted({a for margin in self.grid for a in margin})
         moves = patterns(
             axes,
             is_replace=neighbours.is_replace,
             is_size_public=self.is_size_public and neighbours.max_rows == 1,
         )
-        cost = exact_cost(self.shape, self.grid, moves)
-        if self.amounts is not None:
-            alone = exact_cost(self.shape, self.grid, (None,))
-            cost = self.amounts.cost(cost, alone, is_replace=neighbours.is_replace)
-        rho = cost * neighbours.max_rows**2 / 2
-        return PrivacyProfile(relation=neighbours.relation, rho=rho, evidence=self.evidence)
+        price: Callable[[Mapping[Margin, Fraction]], Fraction] = priced_by(
+            lambda grid: exact_cost(self.shape, grid, moves),
+            lambda grid: exact_cost(self.shape, grid, (None,)),
+            self.amounts,
+            neighbours,
+        )
+        cells = {a: self._cells(a) for a in self.grid}
+        return gaussian_profile(self.grid, cells, price, neighbours, self.evidence, has_curve=self.has_curve)
 
     def draw(self, rng: RandomSource) -> list[IntArray]:
         """Independent noise for every cell of every component."""

@@ -16,7 +16,7 @@ References
     Xiao, He, Zhang & Kifer (2023); Cumings-Menon (2024); Canonne, Kamath & Steinke (2020).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -41,7 +41,15 @@ from dalenius.linear.margins import Margin, grouped, sum_out
 from dalenius.linear.tree import Tree
 from dalenius.linear.tree_cost import ALONE, exact_cost, moves
 from dalenius.linear.tree_table import Part
-from dalenius.measurements._components import check_noise, components_block, differences, step_of, table_query
+from dalenius.measurements._components import (
+    check_noise,
+    components_block,
+    differences,
+    gaussian_profile,
+    priced_by,
+    step_of,
+    table_query,
+)
 from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -64,6 +72,7 @@ class TreeResidual:
     grid: Mapping[Part, Fraction]
     is_size_public: bool = False
     amounts: Amounts | None = None
+    has_curve: bool = False
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
     )
@@ -130,12 +139,19 @@ class TreeResidual:
             is_replace=neighbours.is_replace,
             is_size_public=self.is_size_public and neighbours.max_rows == 1,
         )
-        cost = exact_cost(self.shape, self.grid, ways)
-        if self.amounts is not None:
-            alone = exact_cost(self.shape, self.grid, (ALONE,))
-            cost = self.amounts.cost(cost, alone, is_replace=neighbours.is_replace)
-        rho = cost * neighbours.max_rows**2 / 2
-        return PrivacyProfile(relation=neighbours.relation, rho=rho, evidence=self.evidence)
+        price: Callable[[Mapping[Part, Fraction]], Fraction] = priced_by(
+            lambda grid: exact_cost(self.shape, grid, ways),
+            lambda grid: exact_cost(self.shape, grid, (ALONE,)),
+            self.amounts,
+            neighbours,
+        )
+        # Each row lies in one node of a level, and under replace another comes with it.
+        touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
+        cells = {
+            (level, a): min(self.tree.sizes[level], touched) * prod(self.shape[i] for i in a)
+            for level, a in self.grid
+        }
+        return gaussian_profile(self.grid, cells, price, neighbours, self.evidence, has_curve=self.has_curve)
 
     def draw(self, rng: RandomSource) -> list[IntArray]:
         """Independent noise for every cell of every part."""

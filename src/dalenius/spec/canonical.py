@@ -96,6 +96,8 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         content["noise"] = described(stated)
     if request.privacy.group > 1:
         content["group"] = request.privacy.group
+    if request.privacy.price != "rho":
+        content["price"] = request.privacy.price
     if request.table.universe is not None:
         content["universe"] = request.table.universe
     meaning = _meaning(request)

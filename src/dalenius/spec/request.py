@@ -113,6 +113,11 @@ class PrivacyPart(Part):
         le=1000,
         description="How many waves of a series share the amounts: one release spends one part of so many.",
     )
+    price: Literal["rho", "loss"] = Field(
+        default="rho",
+        description="How Gaussian noise of a list of margins is priced under (epsilon, delta): by its rho, or by its loss, which states the"
+        " same promise with less noise and charges the account a larger rho.",
+    )
     noise: dict[Name, Stated] = Field(
         default_factory=dict, description="Parameters of the mechanism that is named; each states its own."
     )

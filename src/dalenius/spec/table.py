@@ -36,6 +36,7 @@ def table(
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
+    price: str | None = None,
     options: Mapping[str, Any] | None = None,
     show: Mapping[str, Any] | None = None,
     title: str = "",
@@ -78,6 +79,7 @@ def table(
             "mechanism": mechanism,
             "noise": noise,
             "strategy": strategy,
+            "price": price,
             "options": options,
         },
     }

@@ -22,7 +22,7 @@ from dalenius.methods.margins.levels import (
     tree_of,
 )
 from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.setting import MarginsAsked, purses
+from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses, within_loss
 
 STRATEGIES = "methods.margins.strategies"
 
@@ -57,6 +57,7 @@ def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, lis
         impossible=impossible,
         zeros=zeros,
         amounts=request.amounts,
+        price=request.price,
     )
     return setting, spaces
 
@@ -73,12 +74,16 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     candidates: list[LevelCandidate] = []
     refusal: Exception | None = None
-    for purse in purses(setting.definition, setting.budget):
+    for purse in purses(setting.definition, setting.budget, setting.price):
         for strategy in strategies:
             if not hasattr(strategy, "along") or only not in (None, strategy.name):
                 continue
+            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+                continue
             try:
-                option = strategy.along(setting, purse)
+                option = (
+                    _within(setting, purse, strategy) if purse.is_by_loss else strategy.along(setting, purse)
+                )
             except (Unsupported, ParameterError, TooLarge) as error:
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 refusal = error
@@ -90,6 +95,14 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
         why = f" {refusal}" if refusal is not None else ""
         raise Unsupported(f"{which} available along hierarchies under {setting.definition.name!r}.{why}")
     return sorted(candidates, key=lambda option: option.score(setting))
+
+
+def _within(setting: LevelSetting, purse: Allotment, strategy: Any) -> LevelCandidate:
+    def option_of(part: Allotment) -> LevelCandidate:
+        option: LevelCandidate = strategy.along(setting, part)
+        return option
+
+    return within_loss(purse, option_of, lambda option: option.build()[0], setting.neighbours, setting.budget)
 
 
 def best(domain: Domain, request: MarginsAsked) -> dict[str, Any]:

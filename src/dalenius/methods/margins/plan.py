@@ -27,7 +27,15 @@ from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
-from dalenius.methods.margins.setting import Candidate, MarginsAsked, Setting, purses
+from dalenius.methods.margins.setting import (
+    LOSS,
+    Allotment,
+    Candidate,
+    MarginsAsked,
+    Setting,
+    purses,
+    within_loss,
+)
 from dalenius.spec.question import Question
 
 STRATEGIES = "methods.margins.strategies"
@@ -64,6 +72,7 @@ def plan_margins(
         strategy=question.strategy,
         mechanism=question.mechanism or only,
         amounts=amounts,
+        price=question.price,
     )
 
 
@@ -81,6 +90,7 @@ def plan_list(
     strategy: str | None = None,
     mechanism: str | None = None,
     amounts: Amounts | None = None,
+    price: str = "rho",
 ) -> TablePlan:
     """The plan with the least expected error for a list of margins; () is the grand total.
 
@@ -115,13 +125,15 @@ def plan_list(
         structural_zeros=zeros,
         total=total,
         amounts=amounts,
+        price=price,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     has_zeros = (
         not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
     )
     is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
-    if is_along or ((is_nested or has_zeros) and objective in NEW_OBJECTIVES):
+    is_new = objective in NEW_OBJECTIVES or price == LOSS
+    if is_along or ((is_nested or has_zeros) and is_new):
         return _along(domain, request)
     if is_nested or has_zeros:
         measurements, law, assemble, preview = nested.plan(domain, request)
@@ -144,6 +156,7 @@ def plan_list(
         mechanism=mechanism,
         total=request.total,
         amounts=amounts,
+        price=price,
     )
     return _best(request, setting, every_option(setting, only=strategy))
 
@@ -199,12 +212,16 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
         )
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     options: list[Candidate] = []
-    for purse in purses(setting.definition, setting.budget):
+    for purse in purses(setting.definition, setting.budget, setting.price):
         for strategy in strategies:
             if not hasattr(strategy, "option") or only not in (None, strategy.name):
                 continue
+            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+                continue
             try:
-                option = strategy.option(setting, purse)
+                option = (
+                    _within(setting, purse, strategy) if purse.is_by_loss else strategy.option(setting, purse)
+                )
             except (Unsupported, ParameterError, TooLarge):
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 continue
@@ -214,6 +231,16 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
         which = f"The strategy {only!r} is not" if only else "No strategy is"
         raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")
     return options
+
+
+def _within(setting: Setting, purse: Allotment, strategy: Any) -> Candidate:
+    def option_of(part: Allotment) -> Candidate:
+        option: Candidate = strategy.option(setting, part)
+        return option
+
+    return within_loss(
+        purse, option_of, lambda option: option.measurements(setting), setting.neighbours, setting.budget
+    )
 
 
 def _best(request: MarginsAsked, setting: Setting, found: Sequence[Candidate]) -> TablePlan:

@@ -1,7 +1,7 @@
 """What a strategy for a list of margins is given, and what it answers: expected error in closed form, measurements."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -11,9 +11,11 @@ from dalenius.core.contracts import Definition, Measurement, Mechanism, Statisti
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
+from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.rationals import round_up
 from dalenius.errors import Unsupported
+from dalenius.exact.gaussian_vector import largest_rho
 from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, Workload
 from dalenius.linear.optimal import Pattern, patterns
@@ -23,6 +25,8 @@ from dalenius.statistics.magnitude_table import MagnitudeTable
 
 PARTS = 10**6
 LEAST_VARIANCE = 1e-12
+LOSS = "loss"
+_MOST_BACK = 6
 Key = TypeVar("Key")
 """What has a share: a margin, or a level by a margin."""
 
@@ -44,6 +48,7 @@ class MarginsAsked:
     structural_zeros: frozenset[tuple[int, ...]]
     total: int | None
     amounts: Amounts | None = None
+    price: str = "rho"
 
     @property
     def measure(self) -> str:
@@ -120,6 +125,7 @@ class Setting:
     mechanism: str | None
     total: int | None
     amounts: Amounts | None = None
+    price: str = "rho"
 
     def step(self, name: str, margin: Margin) -> UnpricedStep:
         """A margin that is measured by itself."""
@@ -145,10 +151,14 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Allotment:
-    """A budget in one currency: "epsilon" for Laplace noise, "rho" for Gaussian."""
+    """A budget in one currency: "epsilon" for Laplace noise, "rho" for Gaussian.
+
+    One that is priced by its loss goes to strategies whose single step states it (`has_curve`).
+    """
 
     currency: str
     amount: Fraction
+    is_by_loss: bool = False
 
     @property
     def mechanism(self) -> str:
@@ -162,9 +172,14 @@ class Allotment:
         return registry.get("definitions", name)(), Budget(definition=name, **amounts)
 
 
-def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
-    """The currencies in which a definition's budget can be spent."""
+def purses(definition: Definition, budget: Budget, price: str = "rho") -> tuple[Allotment, ...]:
+    """The currencies in which a definition's budget can be spent; Gaussian noise is priced by its rho, or by its loss."""
     name = definition.name
+    if price == LOSS:
+        if name != "approximate" or budget.epsilon is None or budget.delta is None:
+            raise Unsupported(f'price = "{LOSS}" is for (epsilon, delta); under {name!r} rho is exact.')
+        largest = largest_rho(budget.epsilon, budget.delta)
+        return (*purses(definition, budget), Allotment(currency="rho", amount=largest, is_by_loss=True))
     if definition.scope is not Scope.EVERYWHERE:
         raise Unsupported(f"Margins are planned under definitions that hold everywhere; {name!r} does not.")
     if name == "pure" and budget.epsilon is not None:
@@ -175,6 +190,37 @@ def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
         rho = affordable_rho(budget.epsilon, budget.delta)
         return (Allotment(currency="epsilon", amount=budget.epsilon), Allotment(currency="rho", amount=rho))
     raise Unsupported(f"Margins are not planned under {name!r}.")
+
+
+Option = TypeVar("Option")
+
+
+def within_loss(
+    purse: Allotment,
+    option_of: Callable[[Allotment], Option],
+    steps_of: Callable[[Option], tuple[Measurement, ...]],
+    neighbours: Neighbours,
+    budget: Budget,
+) -> Option:
+    """The option for the largest amount whose single step is certified: a little less is spent until it is."""
+    assert budget.epsilon is not None and budget.delta is not None
+    for _ in range(_MOST_BACK):
+        option = option_of(purse)
+        (step,) = steps_of(option)
+        profile = step.profile(neighbours)
+        if profile.curve is None:
+            break
+        if profile.delta_at(budget.epsilon) <= budget.delta:
+            return option
+        purse = replace(purse, amount=purse.amount * _less(profile, budget))
+    raise Unsupported("This noise is too narrow to be priced by its loss.")
+
+
+def _less(profile: PrivacyProfile, budget: Budget) -> Fraction:
+    """By how much an amount must fall: delta falls about as that of normal noise does."""
+    assert profile.curve is not None and budget.epsilon is not None and budget.delta is not None
+    reached = largest_rho(budget.epsilon, profile.curve(budget.epsilon))
+    return largest_rho(budget.epsilon, budget.delta) / reached * Fraction(999_999, 1_000_000)
 
 
 def affordable_rho(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -14,6 +14,7 @@ class ResidualStrategy:
     """Optimal Gaussian noise on residual components."""
 
     name: ClassVar[str] = "residual"
+    has_curve: ClassVar[bool] = True
     plainness: ClassVar[int] = 6
 
     @staticmethod
@@ -39,7 +40,13 @@ class ResidualStrategy:
         components = {a: unit * float(v) / workload.size(a) ** 2 for a, v in grid.items()}
         components |= dict.fromkeys(without_noise, 0.0)
         step = Residual(
-            "residuals", setting.axes, setting.where, grid, setting.total is not None, setting.amounts
+            "residuals",
+            setting.axes,
+            setting.where,
+            grid,
+            setting.total is not None,
+            setting.amounts,
+            purse.is_by_loss,
         )
         assert exact_cost(workload.shape, grid, moves) <= cost
         return Candidate(

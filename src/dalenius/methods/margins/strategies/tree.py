@@ -20,6 +20,7 @@ class TreeStrategy:
     """Every level of a hierarchy, with residual components of the other variables inside its nodes."""
 
     name: ClassVar[str] = "tree"
+    has_curve: ClassVar[bool] = True
     plainness: ClassVar[int] = 7
 
     @staticmethod
@@ -52,6 +53,7 @@ class TreeStrategy:
             grid,
             setting.total is not None,
             setting.amounts,
+            purse.is_by_loss,
         )
         return LevelCandidate(
             strategy="tree",
