@@ -71,6 +71,14 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Dies sind Summen von Werten, die an den veröffentlichten Grenzen gekappt wurden, und die Intervalle gelten für diese. Die"
         " Summen selbst sind um das Gekappte größer, das nicht bekannt ist.",
     },
+    "selected_labels": {
+        "en": "The texts were found in the data: one is listed if its number of units plus noise of at most {threshold} is above"
+        " {threshold}, and surely from {sure} units on. Texts that are declared are not counted here, and each unit counts in at"
+        " most {most} texts.",
+        "de": "Die Texte wurden in den Daten gefunden: einer wird genannt, wenn die Anzahl seiner Einheiten plus Rauschen von höchstens"
+        " {threshold} über {threshold} liegt, und sicher ab {sure} Einheiten. Erklärte Texte werden hier nicht gezählt, und jede"
+        " Einheit zählt in höchstens {most} Texten.",
+    },
     "selected_median": {
         "en": "A released median is a selected value: its error depends on how dense the data are around it, which is not published. It"
         " is reliable where a cell holds many records.",

@@ -7,6 +7,7 @@ tables agree: each of them leaves out the records that lack a value on any axis,
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dalenius.core import registry
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.query import Filter
 from dalenius.spec.request import RequestDocument
@@ -19,6 +20,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "conditions": "Covers every record that meets the conditions.",
         "needs": "Covers the records with a declared value of {names}; records without one are left out.",
         "complete": "Every table covers only the records with a declared value of {names}, whether it shows them or not.",
+        "undeclared": "Covers the units with a text of {names} that is not declared; all others are left out.",
         "and": " and ",
     },
     "de": {
@@ -26,6 +28,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "conditions": "Umfasst alle Datensätze, die die Bedingungen erfüllen.",
         "needs": "Umfasst die Datensätze mit einem deklarierten Wert von {names}; andere sind nicht enthalten.",
         "complete": "Jede Tabelle umfasst nur die Datensätze mit einem deklarierten Wert von {names}, gezeigt oder nicht.",
+        "undeclared": "Umfasst die Einheiten mit einem nicht deklarierten Text von {names}; andere sind nicht enthalten.",
         "and": " und ",
     },
 }
@@ -33,11 +36,15 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Universe:
-    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show."""
+    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show.
+
+    Where `is_undeclared`, they are those of which only texts that are not declared count.
+    """
 
     needs: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
     has_conditions: bool = False
+    is_undeclared: bool = False
 
     def sentence(self, labels: Mapping[str, str] | None = None, language: str = "en") -> str:
         """One sentence for readers; `labels` are names of variables for them."""
@@ -46,12 +53,16 @@ class Universe:
             return words["conditions" if self.has_conditions else "every"]
         names = [str((labels or {}).get(name) or name) for name in self.needs]
         listed = ", ".join(names[:-1]) + (words["and"] if len(names) > 1 else "") + names[-1]
+        if self.is_undeclared:
+            return words["undeclared"].format(names=listed)
         return words["complete" if self.unshown else "needs"].format(names=listed)
 
 
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     """Of a request against a domain."""
     axes, filters = request.axes(domain), request.filters(domain)
+    if getattr(registry.every("methods").get(request.method), "finds_labels", False):
+        return Universe(needs=tuple(axis.variable for axis in axes), is_undeclared=True)
     losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
     needs = [axis.variable for axis in losing]
     for name in (request.table.of, request.table.weight, *request.others):
