@@ -90,7 +90,9 @@ def test_what_is_listed_says_nothing_of_the_other_texts(tmp_path: Path) -> None:
     assert few.table.space == many.table.space
     assert few.provenance.warnings == many.provenance.warnings and few.law == many.law
     assert few.blocks[0].parameters == many.blocks[0].parameters
-    assert any("above" in warning and "at most 1 texts" in warning for warning in few.provenance.warnings)
+    assert any(
+        "above" in warning and "at most 1 of the others" in warning for warning in few.provenance.warnings
+    )
 
 
 def test_without_data_the_rest_is_the_only_cell(tmp_path: Path) -> None:

@@ -72,12 +72,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " Summen selbst sind um das Gekappte größer, das nicht bekannt ist.",
     },
     "selected_labels": {
-        "en": "The texts were found in the data: one is listed if its number of units plus noise of at most {threshold} is above"
-        " {threshold}, and surely from {sure} units on. Texts that are declared are not counted here, and each unit counts in at"
-        " most {most} texts.",
-        "de": "Die Texte wurden in den Daten gefunden: einer wird genannt, wenn die Anzahl seiner Einheiten plus Rauschen von höchstens"
-        " {threshold} über {threshold} liegt, und sicher ab {sure} Einheiten. Erklärte Texte werden hier nicht gezählt, und jede"
-        " Einheit zählt in höchstens {most} Texten.",
+        "en": "The texts were found in the data: one is listed if its number of units plus noise is above {threshold}, which noise alone"
+        " never is, and surely from {sure} units on. Texts that are declared are not counted here, and each unit counts in at most"
+        " {most} of the others.",
+        "de": "Die Texte wurden in den Daten gefunden: einer wird genannt, wenn die Anzahl seiner Einheiten plus Rauschen über {threshold}"
+        " liegt, was Rauschen allein nie tut, und sicher ab {sure} Einheiten. Erklärte Texte werden hier nicht gezählt, und jede"
+        " Einheit zählt in höchstens {most} der anderen.",
     },
     "selected_median": {
         "en": "A released median is a selected value: its error depends on how dense the data are around it, which is not published. It"
