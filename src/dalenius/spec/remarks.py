@@ -65,6 +65,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Der Fehler mit Stichprobe ist der des Erhebungsplans, als wären Datensätze unabhängig voneinander gezogen worden, mit"
         " Chancen umgekehrt zu ihren Gewichten; Schichten machen ihn kleiner, Klumpen größer.",
     },
+    "family": {
+        "en": "Parameters are those of the distribution under which values that are cut at the declared bounds have the measured moments;"
+        " if the records do not follow such a distribution, neither the parameters nor their errors mean anything.",
+        "de": "Die Parameter sind die der Verteilung, unter der Werte, die an den erklärten Schranken gekappt sind, die gemessenen Momente"
+        " haben; folgen die Datensätze keiner solchen Verteilung, so bedeuten weder die Parameter noch ihre Fehler etwas.",
+    },
     "learned_bounds": {
         "en": "These are totals of values clipped at the released bounds, and the intervals are for those. The totals themselves are"
         " larger by what was clipped, which is not known.",
