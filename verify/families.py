@@ -20,7 +20,7 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from verify.estimates import BUDGETS, CONFIDENCE, blocks_of
 
-Draw = Callable[[np.random.Generator, int], FloatArray]
+Draw = Callable[[np.random.Generator, int], np.ndarray]
 # Bounds and step, a draw of unclipped values, and the true parameters.
 LAWS: dict[str, tuple[tuple[int, int], str, Draw, tuple[float, ...]]] = {
     "bernoulli": ((0, 1), "1", lambda rng, n: rng.binomial(1, 0.3, n), (0.3,)),
@@ -81,7 +81,7 @@ def covered(plan: TablePlan, sums: FloatArray, n: int, truth: FloatArray, seed: 
         noisy = estimated(plan.law, blocks_of(plan, exact, seed=f"{seed} {start}"), cells)
         ends = [one.ends(CONFIDENCE, kind) for one, kind in ((clean, True), (noisy, True), (noisy, False))]
         target = np.tile(truth, len(here))
-        rows = [
+        rows: list[np.ndarray] = [
             (lower <= goal) & (goal <= upper)
             for (lower, upper), goal in zip(ends, (target, target, clean.values), strict=True)
         ]

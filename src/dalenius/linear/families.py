@@ -184,7 +184,7 @@ def _bisected(
         middle = (low + high) / 2
         is_below = expected(np.exp(middle)) < mean
         low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-    return np.exp((low + high) / 2)
+    return np.asarray(np.exp((low + high) / 2))
 
 
 def _share(mean: FloatArray, variance: FloatArray, low: float, high: float) -> FloatArray:
