@@ -31,6 +31,7 @@ OTHER_SENSE = {
         "server/routes/px.py",
         "csv",
     ): "one of two output formats that the specification of PxWeb names; no format of ours",
+    ("server/views.py", "labels"): "words of categories in another language, a key of the dataset document",
     ("cli/output.py", "spark"): "what to install when a package is missing; the extra has the engine's name",
 }
 

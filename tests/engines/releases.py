@@ -22,6 +22,7 @@ DATASET: dict[str, Any] = {
         "sex": {"categories": ["female", "male"]},
         "region": {"categories": ["north", "east", "south", "west"], "unseen": "west"},
         "age": {"bounds": [0, 100], "step": 1, "outside": "drop"},
+        "status": {"categories": ["other"], "unseen": "other", "unlisted": True},
         "income": {"bounds": [-50, 1000], "step": "1/2", "missing": "0"},
     },
 }
@@ -38,6 +39,10 @@ REQUESTS: list[dict[str, Any]] = [
     {
         "table": {"rows": ["sex"], "columns": ["region"], "margins": "all", "universe": "complete"},
         "privacy": PURE,
+    },
+    {
+        "table": {"rows": ["status"], "measure": "labels", "most": 2},
+        "privacy": {"definition": "approximate", "epsilon": 24, "delta": "0.009"},
     },
 ]
 POLICY = {"budget": {"rho": 90, "delta": "0.01"}}

@@ -12,19 +12,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.docs.test_pages import _document, _shell, blocks_of
+from tests.engines.every_method import DOMAIN, SECRET, answered, runs
 from tests.engines.postgresql_tables import Tables
 from tests.engines.releases import POLICY, REQUESTS, TOYS, document, released
 from tests.ledger.conftest import Server
 
+from dalenius.core import registry
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
-from dalenius.engines import postgresql
+from dalenius.engines import _pushdown, postgresql
 from dalenius.engines._choice import engine_for
+from dalenius.engines._labels import label_statements
+from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.postgresql import PostgreSQLDialect, PostgreSQLSource
 from dalenius.errors import AfterCharge, DataChanged, DocumentError, InternalError
-from dalenius.testing import engine_kit
+from dalenius.testing import engine_kit, rule_kit
 from dalenius.testing import strategies as own
 from dalenius.testing.stacked_data import check_many_categories, check_stacked
 from dalenius.testing.toy import toy_domain, toy_rows
@@ -297,6 +301,28 @@ def test_releases_are_the_same_from_every_engine_byte_by_byte(toys: str, tmp_pat
     """The same rows of each person count, and the same noise makes the same document."""
     assert released("postgresql", toys, tmp_path) == released("duckdb", "", tmp_path)
     assert released("memory", "", tmp_path) == released("duckdb", "", tmp_path)
+
+
+def test_every_method_is_answered_as_from_memory(tables: Tables) -> None:
+    """No method is refused: blocks and resampled files are drawn from values that the server sends sorted."""
+    engines = {
+        "postgresql": tables.open(DOMAIN, rule_kit.ROWS, SECRET),
+        "duckdb": DuckDBSource(DOMAIN, engine_kit.arrow(rule_kit.ROWS), SECRET),
+    }
+    methods = {run.name for run in runs(1)}
+    assert methods == set(registry.names("methods"))
+    for run in runs(1):
+        for engine, source in engines.items():
+            assert answered(run.plan, source) == run.values, (engine, run.name)
+
+
+def test_a_text_counted_twice_for_a_person_is_found(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plain(*given: Any) -> tuple[str, ...]:
+        return tuple(statement.replace("DISTINCT ", "") for statement in label_statements(*given))
+
+    monkeypatch.setattr(_pushdown, "label_statements", plain)
+    with pytest.raises(AssertionError, match="not declared"):
+        check_stacked(tables.open, has_persons=True)
 
 
 def test_a_changed_table_is_noticed(tables: Tables, tmp_path: Path) -> None:

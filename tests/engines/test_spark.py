@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.docs.test_pages import blocks_of
+from tests.engines.every_method import DOMAIN, SECRET, kinds
 from tests.engines.releases import TOYS, released
 from tests.engines.spark_cluster import SMALL, Cluster
 
@@ -22,9 +23,11 @@ from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.core.query import TableQuery
 from dalenius.engines import _spark_session, spark
+from dalenius.engines.memory import MemorySource
 from dalenius.engines.spark import SparkDialect, SparkSource
 from dalenius.errors import DocumentError, InternalError
-from dalenius.testing import engine_kit
+from dalenius.testing import engine_kit, rule_kit
+from dalenius.testing.neighbours import fetched
 from dalenius.testing.stacked_data import (
     check_many_categories,
     check_stacked,
@@ -131,6 +134,15 @@ def test_a_planted_fault_is_found(folder: Folder, fault: type, monkeypatch: pyte
 
 def test_releases_are_the_same_as_from_a_file_byte_by_byte(folder: Folder, tmp_path: Path) -> None:
     assert released("spark", folder.address(TOYS), tmp_path) == released("duckdb", "", tmp_path)
+
+
+def test_every_kind_of_question_of_any_method_is_answered_as_from_memory(folder: Folder) -> None:
+    """No method is refused; how many questions a method asks, and of which variables, is the same to an engine."""
+    memory = MemorySource(DOMAIN, rule_kit.ROWS, SECRET)
+    source = folder.open(DOMAIN, rule_kit.ROWS, SECRET)
+    for query in kinds().values():
+        received, expected = (fetched(one, query).open_below_the_gate() for one in (source, memory))
+        assert list(received) == list(expected), query
 
 
 def test_what_spark_says_does_not_reach_the_user(folder: Folder, capfd: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,8 @@ TABLES: dict[str, dict[str, Any]] = {
     "standard deviation": {"measure": "standard_deviation", "of": "x"},
     "covariance": {"measure": "covariance", "of": "x", "other": "y"},
     "correlation": {"rows": ["g"], "measure": "correlation", "of": "x", "other": "y"},
+    "normal law": {"rows": ["g"], "measure": "exponential_family", "of": "x", "family": "gaussian"},
+    "poisson law": {"measure": "exponential_family", "of": "x", "family": "poisson"},
     "weighted mean": {"rows": ["g"], "measure": "mean", "of": "x", "weight": "w"},
     "weighted mean, noise alone": {"measure": "mean", "of": "x", "weight": "w", "error": "noise"},
     "weighted total": {"rows": ["g"], "measure": "total", "of": "x", "weight": "w"},

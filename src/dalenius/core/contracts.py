@@ -19,7 +19,7 @@ from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntArray, IntegerLaw, Law
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery, ValuesQuery
+from dalenius.core.query import Labels, LabelsQuery, Query, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Release
 from dalenius.core.sealed import Sealed
@@ -36,6 +36,9 @@ class Source(Protocol):
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        """Texts that are not declared, with numbers of units, in the order of their code points."""
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows after the declared rules; -1 (or the sentinel of a number) where dropped."""

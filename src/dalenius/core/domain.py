@@ -143,7 +143,10 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """One column, categorical or numeric; `public_source` says where everybody can read everybody's value, if they can."""
+    """One column, categorical or numeric; `public_source` says where everybody can read everybody's value, if they can.
+
+    Of an unlisted variable, texts that are not declared may be released by private selection.
+    """
 
     name: str
     domain: Categories | Bounds
@@ -154,6 +157,7 @@ class Variable:
     is_confirmed: bool = True
     is_sensitive: bool = False
     public_source: str = ""
+    is_unlisted: bool = False
 
     @property
     def is_numeric(self) -> bool:

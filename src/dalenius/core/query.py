@@ -55,4 +55,17 @@ class ValuesQuery:
     where: tuple[Filter, ...] = field(default=())
 
 
-Query = TableQuery | ValuesQuery
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsQuery:
+    """The texts of a variable that are not declared, each with the number of units that have it; a unit counts in at most `most` of them.
+
+    The one aggregate whose cells come from the data. It may feed a selection that is priced for this, and nothing else.
+    """
+
+    variable: str
+    most: int = 1
+
+
+# Texts in the order of their code points, each with a number of units.
+Labels = tuple[tuple[str, int], ...]
+Query = TableQuery | ValuesQuery | LabelsQuery

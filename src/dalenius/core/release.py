@@ -193,6 +193,13 @@ class Value:
     values: IntArray
 
 
+@dataclass(frozen=True, eq=False)
+class LabelledValue(Value):
+    """Numbers with the labels of their cells, where the labels are part of the outcome."""
+
+    labels: tuple[str, ...]
+
+
 Outcome = Value | NoReply
 
 

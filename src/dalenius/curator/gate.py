@@ -17,7 +17,7 @@ from dalenius.core.budget import Cost
 from dalenius.core.contracts import KeyedStep, ListingSource, Measurement, Plan, Source
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import LabelsQuery, Query, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
@@ -114,9 +114,13 @@ def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbou
 
 
 def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # type: ignore[type-arg]
-    lists = [query for query in queries if not isinstance(query, TableQuery)]
+    lists = [query for query in queries if isinstance(query, ValuesQuery)]
     if len(lists) == len(queries) > 1 and isinstance(source, ListingSource):
         return source.lists(lists)
-    return tuple(
-        source.table(query) if isinstance(query, TableQuery) else source.values(query) for query in queries
-    )
+    return tuple(_fetch_one(source, query) for query in queries)
+
+
+def _fetch_one(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]
+    if isinstance(query, LabelsQuery):
+        return source.labels(query)
+    return source.table(query) if isinstance(query, TableQuery) else source.values(query)

@@ -87,7 +87,8 @@ class Holding:
             )
         self._check_size(int(content["units"]))
         report = Confidential(f"Content of {self.domain.name} {self.domain.version}", content)
-        check_consent(report, accept_unseen=accept_unseen)
+        unlisted = [name for name, variable in self.domain.variables.items() if variable.is_unlisted]
+        check_consent(report, accept_unseen=accept_unseen, unlisted=unlisted)
         declare_unit(self.ledger, self.domain, by)
         bind(self.ledger, self.domain, self.policy, by)
         self.ledger.register(

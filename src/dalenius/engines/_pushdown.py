@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.engines._contribution import code_type, kept_rows
+from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, number, number_sql
 from dalenius.engines._people import people_of
 from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes
@@ -77,6 +78,21 @@ class Pushdown:
                 mask &= passes(condition, self.domain.variable(condition.variable), batch[condition.variable])
             parts.append(np.repeat(batch[query.value][mask], counts[mask]))
         return np.sort(np.concatenate(parts))
+
+    def labels(self, query: LabelsQuery) -> Labels:
+        """Texts that are not declared, with numbers of units; of persons within the bound the database sends numbers alone."""
+        if self.domain.unit_id is None:
+            return counted_labels(self.domain, self.secret, query, counts=self.contents(query.variable))
+        column = self.domain.variable(query.variable).source_column
+        text = self.dialect.plain(self.dialect.name(column), self.kinds[column])
+        within, beyond = label_statements(self._unit(), text, self.relation, query.most)
+        return counted_labels(
+            self.domain,
+            self.secret,
+            query,
+            counts=((row[0], row[1]) for rows in self.stream(within) for row in rows),
+            pairs=((row[0], row[1]) for rows in self.stream(beyond) for row in rows),
+        )
 
     def scan(self, names: Sequence[str]) -> Iterator[Batch]:
         """Batches of coded rows, in any order."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import (
     as_numpy,
@@ -38,6 +38,7 @@ from dalenius.engines._arrow import (
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_columns
+from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._tally import Tally, listed, used_variables
@@ -96,6 +97,7 @@ class DuckDBSource:
             ) from None
         self._types = {str(row[0]): str(row[1]) for row in described}
         self._check_columns()
+        check_texts(domain, {n: _is_text(kind) for n, kind in self._types.items()})
         self._keep_own_copy()
         self._read_rare_types_as_text()
         self._held: Mapping[str, NDArray[Any]] | None = None
@@ -139,6 +141,31 @@ class DuckDBSource:
             for pieces, query in zip(parts, queries, strict=True):
                 pieces.append(listed(query, self.domain, coded))
         return tuple(Sealed(np.sort(np.concatenate(pieces))) for pieces in parts)
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        """Texts that are not declared, with numbers of units."""
+        if self.domain.unit_id is None:
+            counts = self.contents(query.variable)
+            return Sealed(counted_labels(self.domain, self._secret, query, counts=counts))
+        column = self.domain.variable(query.variable).source_column
+        text = name_of(column) if self._types[column] == "VARCHAR" else f"{name_of(column)}::VARCHAR"
+        kind, unit = self._types[self.domain.unit_id], self._unit_expression()
+        # Values of other types may be equal to a person and not to the database, or the other way round.
+        is_plain = kind in _INTEGERS or _is_text(kind)
+        within, beyond = label_statements(unit, text, self._relation.sql, query.most if is_plain else 0)
+        return Sealed(
+            counted_labels(
+                self.domain,
+                self._secret,
+                query,
+                counts=self._listed(within, "v", "n"),
+                pairs=self._listed(beyond, "u", "v"),
+            )
+        )
+
+    def _listed(self, statement: str, first: str, second: str) -> Iterator[tuple[Any, Any]]:
+        for batch in self._stream(statement):
+            yield from zip(batch.column(first).to_pylist(), batch.column(second).to_pylist(), strict=True)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows."""
@@ -442,6 +469,10 @@ def _codes_and_none(count: int) -> IntArray:
 
 def _is_nested(kind: str) -> bool:
     return any(mark in kind.upper().split("(")[0] for mark in _NESTED)
+
+
+def _is_text(kind: str) -> bool:
+    return kind == "VARCHAR" or kind.startswith("ENUM")
 
 
 def _is_matchable(variable: Variable) -> bool:

@@ -14,11 +14,12 @@ import numpy as np
 
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import is_table
 from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
+from dalenius.engines._labels import counted_labels
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
 from dalenius.spec.coding import Remark, canonical_text, is_dropped, reader
@@ -53,6 +54,7 @@ class MemorySource:
         self._rows = lengths.pop()
         self._notes: dict[str, dict[str, int]] = {}
         self._over = 0
+        self._secret = secret
         self._coded = self._keep(self._code(), secret)
 
     @classmethod
@@ -99,6 +101,15 @@ class MemorySource:
             if self._passes(query.where, row) and not is_dropped(variable, row[query.value])
         ]
         return Sealed(np.array(sorted(found), dtype=np.int64))
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        """Texts that are not declared, with numbers of units."""
+        texts = self._columns[self.domain.variable(query.variable).source_column]
+        if self.domain.unit_id is None:
+            counts = ((text, 1) for text in texts)
+            return Sealed(counted_labels(self.domain, self._secret, query, counts=counts))
+        pairs = zip(self._columns[self.domain.unit_id], texts, strict=True)
+        return Sealed(counted_labels(self.domain, self._secret, query, pairs=pairs))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """One batch of coded rows."""

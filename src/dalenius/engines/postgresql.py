@@ -13,9 +13,10 @@ from weakref import finalize
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
-from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.query import Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._declared import check_columns
+from dalenius.engines._labels import check_texts
 from dalenius.engines._postgresql_session import SCHEMES, Address, Session, quoted
 from dalenius.engines._pushdown import Pushdown
 from dalenius.errors import DocumentError
@@ -25,6 +26,7 @@ __all__ = ["PostgreSQLSource"]
 _WHOLE = ("int2", "int4", "int8", "oid")
 _FLOATS = ("float4", "float8")
 _PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
+_TEXTS = ("text", "varchar", "bpchar")
 _PARTS = 4
 
 
@@ -109,6 +111,7 @@ class PostgreSQLSource:
         for name in self._columns():
             if self._session.kinds[name] == "nested":
                 raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+        check_texts(domain, {n: kind in _TEXTS for n, kind in self._session.kinds.items()})
         self._pushed = Pushdown(
             domain=domain,
             secret=secret,
@@ -140,6 +143,11 @@ class PostgreSQLSource:
         """Sorted values of one numeric variable, in steps."""
         self.stamp()
         return Sealed(self._pushed.values(query))
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        """Texts that are not declared, with numbers of units."""
+        self.stamp()
+        return Sealed(self._pushed.labels(query))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows."""

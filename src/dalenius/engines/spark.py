@@ -12,9 +12,10 @@ from weakref import finalize
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
-from dalenius.core.query import TableQuery, ValuesQuery
+from dalenius.core.query import Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._declared import check_columns
+from dalenius.engines._labels import check_texts
 from dalenius.engines._pushdown import Pushdown
 from dalenius.engines._spark_session import SCHEME, SparkAddress, SparkFrame
 from dalenius.errors import DocumentError
@@ -27,6 +28,7 @@ _NESTED = ("array", "struct", "map", "variant")
 # The end of the text, and not the place before a line end: nothing may follow.
 _PLAIN_NUMBER = "^[+-]?[0-9]+([.][0-9]*)?(?s:(?!.))"
 _MOST_EDGES = 64
+_TEXTS = ("string",)
 _PARTS = 4
 
 
@@ -100,6 +102,7 @@ class SparkSource:
         for name in self._columns():
             if self._frame.kinds[name].startswith(_NESTED):
                 raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+        check_texts(domain, {n: kind in _TEXTS for n, kind in self._frame.kinds.items()})
         self._pushed = Pushdown(
             domain=domain,
             secret=secret,
@@ -129,6 +132,10 @@ class SparkSource:
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""
         return Sealed(self._pushed.values(query))
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        """Texts that are not declared, with numbers of units."""
+        return Sealed(self._pushed.labels(query))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
+from dalenius.linear.families import FAMILIES, FamilySums, fitted
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
 from dalenius.linear.replicates import replicates_of
@@ -65,6 +66,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         estimate = _mean(_Parts(parameters, Sums.of(blocks[1:], cells)))
     elif name == BOOTSTRAP:
         estimate = _bootstrap(law.parameters, blocks, cells)
+    elif name == "family":
+        estimate = _family(law.parameters, blocks, cells)
     else:
         estimate = ESTIMATES[name](_Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
@@ -117,6 +120,35 @@ def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: in
         sampled=noise + unit**2 * made.sampling(),
         ends=ends,
         counts=counts,
+    )
+
+
+def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
+    """Parameters of an exponential family, in the unit of the values."""
+    family = FAMILIES[str(parameters["family"])]
+    parts = _Parts(parameters, Sums.of(blocks, cells // len(family.parameters)))
+    made = fitted(
+        family,
+        FamilySums(
+            count=parts.count(),
+            total=parts.total(),
+            squares=parts.power("squares") if family.has_squares else None,
+            centre=parts.number("centre"),
+            low=parts.number("low"),
+            high=parts.number("high"),
+        ),
+    )
+    unit = np.tile([parts.number("scale") ** power for power in family.powers], len(made.values))
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        lower, upper = made.ends(confidence, is_sampling)
+        return unit * lower, unit * upper
+
+    return Estimated(
+        values=unit * made.values.reshape(-1),
+        variance=unit**2 * made.variance(with_sampling=False).reshape(-1),
+        sampled=unit**2 * made.variance(with_sampling=True).reshape(-1),
+        ends=ends,
     )
 
 

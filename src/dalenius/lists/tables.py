@@ -15,7 +15,7 @@ import numpy as np
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Law
 from dalenius.core.query import Filter
-from dalenius.core.release import Block, Release, Table
+from dalenius.core.release import Block, Release, Table, measure_of
 from dalenius.errors import Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import subsets
@@ -25,6 +25,7 @@ from dalenius.lists.universe import Cross, Values, cells_of, combined, common, c
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
+from dalenius.spec.method import counts_records
 
 # Cells of a table whose covariances are held at once.
 _MOST_DENSE = 4096
@@ -73,6 +74,8 @@ def answer_from_list(
     about = release.provenance
     if (about.dataset, about.population, about.version) != (domain.name, domain.population, domain.version):
         return None
+    if not _counts_records(about.request):
+        return None
     remaining = _unanswered(about.request.get("where") or (), filters, domain)
     cross = Cross.of(release, domain)
     if remaining is None or cross is None:
@@ -95,6 +98,11 @@ def answer_from_list(
         return None
     asked = _asked(request_space, filters, domain, margins)
     return _answer(release, [one for one in found if one is not None], asked)
+
+
+def _counts_records(asked: Mapping[str, Any]) -> bool:
+    """Whether a canonical request was for records in declared cells: of a range or of texts found in data no other table is a sum."""
+    return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("options") or {})[0])
 
 
 def _margin(domain: Domain, space: CellSpace, margin: Sequence[str]) -> CellSpace:

@@ -31,6 +31,7 @@ VARIABLES = {
         name="x", domain=Bounds(lower=Fraction(-1), upper=Fraction(2), missing="0", outside="clamp")
     ),
 }
+UNLISTED = Variable(name="text", domain=Categories(labels=("a", "other"), unseen="other"), is_unlisted=True)
 ROWS = (("a", 2), ("b", 2), ("a", -1))
 
 
@@ -41,7 +42,8 @@ class MeasurementExample:
     `size` says that the number of rows is public. `fresh` makes the same step anew where its noise is a function of a
     secret. `run_at(at, there, drawn, rng)` answers from the content `there` with noise that follows the content `at`;
     steps that are private at the data or within the data state it. `chances` are the exact probabilities of the answers
-    to a content, for laws that are neither additive nor seen well in a few draws.
+    to a content, for laws that are neither additive nor seen well in a few draws. `told` writes an outcome as a row of
+    numbers, where its length follows the data.
     """
 
     step: Measurement
@@ -51,6 +53,7 @@ class MeasurementExample:
     fresh: Callable[[int], Measurement] | None = None
     run_at: RunAt | None = None
     chances: Callable[[Exact], Sequence[Fraction]] | None = None
+    told: Callable[[Outcome], Sequence[int]] | None = None
 
 
 def on_cells(step: Measurement, **more: Any) -> MeasurementExample:
@@ -61,3 +64,10 @@ def on_cells(step: Measurement, **more: Any) -> MeasurementExample:
 def on_values(step: Measurement, **more: Any) -> MeasurementExample:
     """Over one number."""
     return MeasurementExample(step=step, variables={"x": VARIABLES["x"]}, rows=((-1,), (0,), (2,)), **more)
+
+
+def on_labels(step: Measurement, **more: Any) -> MeasurementExample:
+    """Over one variable with a declared text and two that are not."""
+    return MeasurementExample(
+        step=step, variables={UNLISTED.name: UNLISTED}, rows=(("x",), ("y",), ("a",)), **more
+    )

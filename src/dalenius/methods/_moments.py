@@ -190,11 +190,13 @@ def plan_estimate(
     limits: tuple[object, object],
     *,
     measure: str = "",
+    shown: CellSpace | None = None,
     warnings: tuple[str, ...] = (),
 ) -> TablePlan:
     """The priced plan: every part measured, one table of estimates shown, and the counts where they were paid for.
 
-    `measure` is what was asked for, where that is not the estimate itself.
+    `measure` is what was asked for, where that is not the estimate itself, and `shown` the cells of the answer where one cell has
+    several estimates.
     """
     arrays = [array for part in parts for array in part.arrays]
     public = {key: value for key, value in parameters.items() if value is not None}
@@ -206,7 +208,7 @@ def plan_estimate(
         | {key: _text(value) for key, value in public.items()},
     )
     measurements = tuple(part.measurement for part in parts)
-    space = question.space
+    space = question.space if shown is None else shown
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         return estimate_tables(law, blocks, space, name, measure or estimate)
@@ -219,7 +221,7 @@ def plan_estimate(
         mechanism=measurements[0].mechanism.name,
         strategy=measure or estimate.replace(" ", "_"),
         limits=(_number(limits[0]), _number(limits[1])) if _is_finite(limits) else None,
-        preview=_preview(question, law, parts),
+        preview=_preview(question, law, parts, space.size),
         warnings=warnings,
         refusal=f"The parts of a {estimate} do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
@@ -283,15 +285,15 @@ def typical_blocks(parts: tuple[MeasuredPart, ...], records: int) -> tuple[Block
     )
 
 
-def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...]) -> dict[str, Any]:
+def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...], cells: int) -> dict[str, Any]:
     """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
     records = int(law.parameters.get("size", typical_records(question)))
-    typical = estimated(law, typical_blocks(parts, records), 1)
+    typical = estimated(law, typical_blocks(parts, records), cells // question.space.size)
     error = sqrt(float(typical.variance[0]))
     both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
     return {
-        "cells": question.space.size,
-        "structural_zeros": len(question.space.structural_zeros),
+        "cells": cells,
+        "structural_zeros": len(question.space.structural_zeros) * cells // question.space.size,
         "records": records,
         "std_error": error,
         "half_width_95": NormalDist().inv_cdf(0.975) * error,

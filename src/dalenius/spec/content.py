@@ -5,7 +5,7 @@ without a word in any table. A share above 1 % is worth a look; above a half the
 the custodian consents or nothing is registered. All of it is about rows: nothing here reaches a ledger, a log or a release.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from dalenius.errors import Undeclared
@@ -34,12 +34,13 @@ def worth_a_look(variables: Mapping[str, Mapping[str, int]]) -> list[str]:
     return [name for name, share in odd_shares(variables).items() if share > _WORTH_A_LOOK]
 
 
-def check_consent(report: Any, *, accept_unseen: bool) -> None:
+def check_consent(report: Any, *, accept_unseen: bool, unlisted: Collection[str] = ()) -> None:
     """Refuse a file most of whose values are not declared, unless the custodian consented.
 
-    `report` is confidential; it goes with the refusal for the custodian's eyes, and the message holds nothing of it.
+    The declaration consents for variables that it calls unlisted. `report` is confidential; it goes with the refusal for the custodian's eyes, and the message holds nothing of it.
     """
-    shares = odd_shares(report.reveal()["variables"])
+    variables = report.reveal()["variables"]
+    shares = odd_shares({name: notes for name, notes in variables.items() if name not in unlisted})
     if accept_unseen or all(share <= _DOUBTFUL for share in shares.values()):
         return
     refused = Undeclared(

@@ -92,6 +92,11 @@ class VariablePart(Part):
         default="",
         description="Where everybody can read this attribute of every unit, for the promise that leaves it out.",
     )
+    unlisted: bool = Field(
+        default=False,
+        strict=True,
+        description="Whether texts that are not declared may be released, by private selection only.",
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -105,6 +110,10 @@ class VariablePart(Part):
         if self.bounds is not None and (self.unseen != DROP or self.hierarchies):
             raise DocumentError(
                 "unseen and hierarchies belong to a variable with categories, not with bounds."
+            )
+        if self.unlisted and (not has_categories or self.unseen == DROP):
+            raise DocumentError(
+                'unlisted = true belongs to a variable with categories that says under which of them all other texts count: unseen = "…".'
             )
         if self.public and self.sensitive:
             raise DocumentError(
@@ -129,6 +138,7 @@ class VariablePart(Part):
             is_confirmed=self.confirmed,
             is_sensitive=self.sensitive,
             public_source=self.public,
+            is_unlisted=self.unlisted,
         )
 
     def _categories(self) -> Categories:

@@ -65,11 +65,25 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Der Fehler mit Stichprobe ist der des Erhebungsplans, als wären Datensätze unabhängig voneinander gezogen worden, mit"
         " Chancen umgekehrt zu ihren Gewichten; Schichten machen ihn kleiner, Klumpen größer.",
     },
+    "family": {
+        "en": "Parameters are those of the distribution under which values that are cut at the declared bounds have the measured moments;"
+        " if the records do not follow such a distribution, neither the parameters nor their errors mean anything.",
+        "de": "Die Parameter sind die der Verteilung, unter der Werte, die an den erklärten Schranken gekappt sind, die gemessenen Momente"
+        " haben; folgen die Datensätze keiner solchen Verteilung, so bedeuten weder die Parameter noch ihre Fehler etwas.",
+    },
     "learned_bounds": {
         "en": "These are totals of values clipped at the released bounds, and the intervals are for those. The totals themselves are"
         " larger by what was clipped, which is not known.",
         "de": "Dies sind Summen von Werten, die an den veröffentlichten Grenzen gekappt wurden, und die Intervalle gelten für diese. Die"
         " Summen selbst sind um das Gekappte größer, das nicht bekannt ist.",
+    },
+    "selected_labels": {
+        "en": "The texts were found in the data: one is listed if its number of units plus noise is above {threshold}, which noise alone"
+        " never is, and surely from {sure} units on. Texts that are declared are not counted here, and each unit counts in at most"
+        " {most} of the others.",
+        "de": "Die Texte wurden in den Daten gefunden: einer wird genannt, wenn die Anzahl seiner Einheiten plus Rauschen über {threshold}"
+        " liegt, was Rauschen allein nie tut, und sicher ab {sure} Einheiten. Erklärte Texte werden hier nicht gezählt, und jede"
+        " Einheit zählt in höchstens {most} der anderen.",
     },
     "selected_median": {
         "en": "A released median is a selected value: its error depends on how dense the data are around it, which is not published. It"

@@ -7,6 +7,7 @@ tables agree: each of them leaves out the records that lack a value on any axis,
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dalenius.core import registry
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.query import Filter
 from dalenius.spec.axis import REST
@@ -21,6 +22,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "own": 'Covers every record{conditions}; those without a shown value of {names} stand under "{rest}".',
         "own conditions": " that meets the conditions",
         "kept": 'Of the others, those without a shown value of {names} stand under "{rest}".',
+        "undeclared": "Covers the units with a text of {names} that is not declared; all others are left out.",
         "and": " and ",
     },
     "de": {
@@ -31,6 +33,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "own": 'Umfasst alle Datensätze{conditions}; solche ohne gezeigten Wert von {names} stehen unter "{rest}".',
         "own conditions": ", die die Bedingungen erfüllen",
         "kept": 'Von den übrigen stehen solche ohne gezeigten Wert von {names} unter "{rest}".',
+        "undeclared": "Umfasst die Einheiten mit einem nicht deklarierten Text von {names}; andere sind nicht enthalten.",
         "and": " und ",
     },
 }
@@ -40,12 +43,15 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
 class Universe:
     """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show,
     `widened` those without a shown value of which it has a label of its own.
+
+    Where `is_undeclared`, they are those of which only texts that are not declared count.
     """
 
     needs: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
     has_conditions: bool = False
+    is_undeclared: bool = False
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -64,7 +70,7 @@ class Universe:
             )
         if not self.needs:
             return own or words["conditions" if self.has_conditions else "every"]
-        needs = words["complete" if self.unshown else "needs"]
+        needs = words["undeclared" if self.is_undeclared else "complete" if self.unshown else "needs"]
         lost = needs.format(names=_listed(self.needs, labels, words))
         if not self.widened:
             return lost
@@ -81,6 +87,8 @@ def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: M
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     """Of a request against a domain."""
     axes, filters = request.axes(domain), request.filters(domain)
+    if getattr(registry.every("methods").get(request.method), "finds_labels", False):
+        return Universe(needs=tuple(axis.variable for axis in axes), is_undeclared=True)
     losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
     needs = [axis.variable for axis in losing]
     for name in (request.table.of, request.table.weight, *request.others):

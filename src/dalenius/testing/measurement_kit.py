@@ -7,7 +7,7 @@ probabilities, the same is done exactly, for all neighbours. Every content is an
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import exp
@@ -24,11 +24,11 @@ from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import NoReply, Outcome
+from dalenius.core.release import NoReply, Outcome, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
 from dalenius.measurements._example import Exact, MeasurementExample
-from dalenius.testing.neighbours import DataSet, columns_of, units
+from dalenius.testing.neighbours import DataSet, columns_of, fetched, units
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
 PILOT = 24
@@ -98,8 +98,7 @@ class _Trial:
         kept: dict[Any, Trial] = {}
         for trial in trials:
             contents = [
-                tuple(tuple(sealed.open_below_the_gate().tolist()) for sealed in self._content(data))
-                for data in trial
+                tuple(tuple(sealed.open_below_the_gate()) for sealed in self._content(data)) for data in trial
             ]
             if contents[1] != contents[2]:
                 kept.setdefault(tuple(contents), trial)
@@ -150,10 +149,7 @@ class _Trial:
             )
             columns = columns_of(data, list(domain.variables), domain.unit_id)
             source = MemorySource(domain, columns, b"a secret of the kit")
-            self.contents[data] = tuple(
-                source.values(need) if isinstance(need, ValuesQuery) else source.table(need)
-                for need in self.example.step.needs
-            )
+            self.contents[data] = tuple(fetched(source, need) for need in self.example.step.needs)
         return self.contents[data]
 
     def _drawn(self, at: DataSet, data: DataSet, count: int) -> Answers:
@@ -161,7 +157,8 @@ class _Trial:
         if (at, data, count) not in self.answers:
             rng = RecordedRandomness(f"the coins of the kit {data!r}")
             outcomes = [self._run(step, at, data, drawn, rng) for step, drawn in self._noise(count)]
-            rows = [[-1] if isinstance(o, NoReply) else o.values.tolist() for o in outcomes]
+            told = self.example.told or _values
+            rows = [[-1] if isinstance(outcome, NoReply) else told(outcome) for outcome in outcomes]
             self.answers[at, data, count] = np.array(rows, dtype=np.float64)
         return self.answers[at, data, count]
 
@@ -243,6 +240,12 @@ class _Trial:
         for data in ((), (everyone[0],) * 40, tuple(everyone) * 7):
             outcome = self._run(self.example.step, data, data, self.example.step.draw(rng), rng)
             self.example.step.block(outcome)
+
+
+def _values(outcome: Outcome) -> Sequence[int]:
+    assert isinstance(outcome, Value)
+    numbers: list[int] = outcome.values.tolist()
+    return numbers
 
 
 def certain_excess(first: Answers, second: Answers, epsilon: float) -> float:

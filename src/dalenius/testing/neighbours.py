@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.contracts import Statistic
+from dalenius.core.contracts import Source, Statistic
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import LabelsQuery, Query, TableQuery
+from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 
@@ -89,6 +90,13 @@ class Move:
         )
 
 
+def fetched(source: Source, query: Query) -> Sealed[Any]:
+    """The exact aggregate that a query names."""
+    if isinstance(query, LabelsQuery):
+        return source.labels(query)
+    return source.table(query) if isinstance(query, TableQuery) else source.values(query)
+
+
 def measured_sensitivity(
     query: Query,
     domain: Domain,
@@ -109,8 +117,7 @@ def measured_sensitivity(
     def exact(data: DataSet) -> Any:
         if data not in cache:
             source = MemorySource(domain, columns_of(data, names, domain.unit_id), secret)
-            sealed = source.values(query) if isinstance(query, ValuesQuery) else source.table(query)
-            cache[data] = np.asarray(answer(sealed.open_below_the_gate()))
+            cache[data] = np.asarray(answer(fetched(source, query).open_below_the_gate()))
         return cache[data]
 
     pairs = neighbouring_pairs(rows, most, domain.neighbours, given_rows)

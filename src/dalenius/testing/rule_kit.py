@@ -37,6 +37,7 @@ DATASET: dict[str, Any] = {
         "age": {"bounds": [0, 100], "step": 1, "missing": 0},
         "income": {"bounds": [0, 40], "step": 1, "missing": 0},
         "weight": {"bounds": [1, 3], "step": "0.5", "missing": 1},
+        "job": {"categories": ["baker", "other"], "missing": "other", "unseen": "other", "unlisted": True},
     },
     "structural_zeros": [{"sex": "male", "status": "widowed"}],
 }
@@ -47,6 +48,7 @@ ROWS: dict[str, list[Any]] = {
     "age": [20, 40, 60] * 9,
     "income": [5, 12, 30] * 9,
     "weight": [1.0, 2.0, 1.5] * 9,
+    "job": ["baker", "=smith", "<b>weaver</b>"] * 9,
 }
 OPEN = ("individual", "bootstrap", "fixed_weights")
 FLOORS = {"individual": 1, "bootstrap": 1}

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.contracts import ListingSource
+from dalenius.core.contracts import ListingSource, Source
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Filter, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines.memory import MemorySource
 from dalenius.testing import engine_kit
@@ -71,6 +71,8 @@ _TEXTS = (
     "0.1",
 )
 _WORDS = ("a", "é", "e\u0301", "A", "", " ", "x y", "٣", "nan", "inf", "a ", "quo'te", "日本")
+
+_UNLISTED = "word"
 
 _POOLS: Mapping[str, Sequence[Any]] = {
     "word": _WORDS,
@@ -132,7 +134,10 @@ def stacked_domain(*, has_persons: bool) -> Domain:
     """Declarations of every kind, and the number of the data set."""
     sets = Categories(labels=tuple(str(number) for number in range(SETS)))
     variables = {"set": Variable(name="set", domain=sets)}
-    variables |= {name: Variable(name=name, domain=domain) for name, domain in _DOMAINS.items()}
+    variables |= {
+        name: Variable(name=name, domain=domain, is_unlisted=name == _UNLISTED)
+        for name, domain in _DOMAINS.items()
+    }
     unit = "person" if has_persons else "row"
     return Domain(
         name="stacked",
@@ -230,6 +235,9 @@ def check_stacked(factory: engine_kit.Factory, *, has_persons: bool) -> None:
         for listed, question in zip(source.lists(value_queries()), value_queries(), strict=True):
             _compare(listed, expected.values(question), f"values of {question.value}, read with others")
 
+    for most in (1, 2) if has_persons else (1,):
+        check_labels(source, expected, LabelsQuery(variable=_UNLISTED, most=most))
+
     def opened(_: Domain, __: engine_kit.Columns, ___: bytes) -> Any:
         return source
 
@@ -241,6 +249,13 @@ def _compare(received: Sealed[Any], expected: Sealed[Any], about: str) -> None:
     np.testing.assert_array_equal(
         received.open_below_the_gate(), expected.open_below_the_gate(), err_msg=about
     )
+
+
+def check_labels(source: Source, expected: Source, query: LabelsQuery) -> None:
+    """Texts that are not declared, letter by letter, in the same order and with the same numbers."""
+    received = source.labels(query).open_below_the_gate()
+    assert received == expected.labels(query).open_below_the_gate(), "texts that are not declared"
+    assert [text for text, _ in received] == sorted(text for text, _ in received)
 
 
 def check_many_categories(factory: engine_kit.Factory, count: int = 100_000) -> None:

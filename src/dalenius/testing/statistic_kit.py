@@ -12,7 +12,7 @@ from typing import Any
 from dalenius.audit import sensitivity as brute
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import ValuesQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
@@ -87,7 +87,7 @@ def _answer(example: Example, neighbours: Neighbours) -> Callable[[DataSet], tup
         released = example.released
         return lambda data: tuple(int(v) for v in released([row for unit in data for row in unit]))
     query = example.statistic.query
-    assert not isinstance(query, ValuesQuery), "a statistic of values must say what is released"
+    assert isinstance(query, TableQuery), "a statistic of values must say what is released"
     domain = _domain(example, neighbours)
     names = list(domain.variables)
 

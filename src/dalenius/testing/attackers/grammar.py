@@ -259,6 +259,8 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
         table |= chance.choice(({"of": "sex", "among": ["f"]}, {"of": "age", "at_least": 2}))
     if method in ("mean", "ratio") and everywhere and chance.random() < 0.5:
         table["error"] = chance.choice(("noise", "sampling"))
+    if method == "exponential_family":
+        table["family"] = chance.choice(("gaussian", "poisson", "exponential", "binomial"))
     if method in ("mode", "best"):
         table["method"] = chance.choice(("exponential", "permute_and_flip"))
     if method == "best":

@@ -41,6 +41,7 @@ from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.methods.quantiles import QuantilesPlan
+from dalenius.testing import neighbours
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
@@ -50,7 +51,7 @@ Laws = list[IntegerLaw | None]
 
 def fetched(step: Measurement, source: Source) -> Exact:
     """What a step needs, at one data set."""
-    return tuple(source.table(q) if isinstance(q, TableQuery) else source.values(q) for q in step.needs)
+    return tuple(neighbours.fetched(source, query) for query in step.needs)
 
 
 def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:

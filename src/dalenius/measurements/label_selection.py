@@ -1,0 +1,251 @@
+"""Labels that the data hold and nobody declared: those that enough units have, with the number of units of each.
+
+Guarantee
+    (epsilon, delta)-DP as a whole. A text is listed if its number of units plus truncated Laplace noise is above the limit of the
+    noise: the sight of such noise on every text that there could be, of which only the largest are shown. A text that nobody has is
+    never listed; one that a single unit has is listed with the probability delta of one move. The numbers of listed texts, and of
+    all other texts together, then get noise of their own.
+Requires
+    A bound on the texts in which a unit counts, kept by the engine; texts told apart letter by letter.
+Noise
+    Truncated discrete Laplace for the list, two-sided geometric for the numbers. Given the list the numbers are unbiased and their law
+    is public. Which texts are not listed is not known: a text is surely listed from twice the limit and one on.
+Evidence
+    Proved; every neighbour of tiny data enumerated, and a limit that is one too short is found, tests/measurements/test_label_selection.py.
+References
+    Korolova, Kenthapadi, Mishra & Ntoulas (2009); Desfontaines, Voss, Gipson & Mandayam (2022), whose optimal selection this is where
+    delta is the mass of the noise at its limit.
+
+The time and the amount of noise that is drawn depend on how many different texts there are: a hosted service must answer on a tick.
+Noise for the list cannot be drawn before the data are read, since nobody knows for which texts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.budget import Budget
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import Additive
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Labels, LabelsQuery, Query
+from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import exp_lower
+from dalenius.core.release import Block, LabelledValue, NoReply, Outcome
+from dalenius.core.sealed import Sealed
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import InternalError, ParameterError, Unsupported
+from dalenius.exact.sampling import sample
+from dalenius.measurements._example import UNLISTED, MeasurementExample, on_labels
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
+
+__all__ = ["LabelSelection"]
+
+MOST_LABELS = 100
+_FINE = 1 << 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSelection:
+    """Texts whose number plus `screen` noise is above its limit, with numbers plus `noise`; all others stand under `rest`."""
+
+    name: str
+    query: LabelsQuery
+    rest: str
+    screen: TruncatedLaplace
+    noise: DiscreteLaplace
+    neighbours: Neighbours
+
+    def __post_init__(self) -> None:
+        _check(self.query, self.neighbours)
+
+    @classmethod
+    def fitted(
+        cls,
+        *,
+        name: str,
+        query: LabelsQuery,
+        rest: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        neighbours: Neighbours,
+    ) -> "LabelSelection":
+        """Half of epsilon for the list, half for the numbers, and the shortest limit that delta allows."""
+        _check(query, neighbours)
+        moved = _units(neighbours) * query.most
+        listed = Budget(definition="approximate", epsilon=epsilon / 2, delta=delta)
+        screen = TruncatedLaplace.tailored(epsilon / 2 / moved, listed, _listing(moved))
+        noise = DiscreteLaplace(epsilon / 2 / moved)
+        return cls(name=name, query=query, rest=rest, screen=screen, noise=noise, neighbours=neighbours)
+
+    @property
+    def evidence(self) -> Evidence:
+        """Proved."""
+        return Evidence(
+            level=Level.PROVED,
+            references=(
+                "Korolova, Kenthapadi, Mishra & Ntoulas (2009)",
+                "Desfontaines, Voss, Gipson & Mandayam (2022)",
+                "exhaustive check",
+            ),
+        )
+
+    @property
+    def threshold(self) -> int:
+        """A text is listed if its number of units plus noise is above this; the noise alone never is."""
+        return self.screen.limit
+
+    @property
+    def sure(self) -> int:
+        """The least number of units from which a text is always listed."""
+        return 2 * self.screen.limit + 1
+
+    @property
+    def law(self) -> Additive:
+        """Of the numbers, given the list."""
+        return Additive(self.noise)
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """All texts with their numbers."""
+        return (self.query,)
+
+    def numbers_sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """How the numbers can move, given the list: by one for a listed text, all unlisted texts of a unit under the rest."""
+        most = self.query.most
+        if not neighbours.is_replace:
+            return Sensitivity.of_patterns(tuple((rest, *(1,) * (most - rest)) for rest in range(most + 1)))
+        pairs = [(left, came) for left in range(most + 1) for came in range(most + 1)]
+        return Sensitivity.of_patterns(
+            tuple((abs(left - came), *(1,) * (2 * most - left - came)) for left, came in pairs)
+        )
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Of the list and of the numbers together."""
+        if neighbours.max_rows != self.neighbours.max_rows or neighbours.scope.is_data_dependent:
+            raise Unsupported("A selection of labels is priced for one unit at a time, at all data.")
+        screen = self.screen.profile(_listing(_units(neighbours) * self.query.most), neighbours.relation)
+        numbers = self.noise.profile(self.numbers_sensitivity(neighbours), neighbours.relation)
+        if screen.epsilon is None or numbers.epsilon is None:
+            raise InternalError("Both noises state a bound of their loss.")
+        (rho, failure), (further, _) = screen.stated_concentrated(), numbers.stated_concentrated()
+        return PrivacyProfile(
+            relation=neighbours.relation,
+            epsilon=screen.epsilon + numbers.epsilon,
+            delta=screen.delta,
+            rho=rho + further,
+            rho_delta=failure,
+            evidence=self.evidence,
+        )
+
+    def draw(self, rng: RandomSource) -> None:
+        """Nothing: for which texts noise is needed only the data tell."""
+
+    def run(self, exact: tuple[Sealed[Any], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Noise for every text in the order of its code points, then for the numbers of those that are listed."""
+        labels: Labels = exact[0].open_below_the_gate()
+        numbers = np.array([number for _, number in labels], dtype=np.int64)
+        is_listed = numbers + sample(self.screen, len(labels), rng) > self.threshold
+        listed = numbers[is_listed]
+        values = np.append(listed, numbers.sum() - listed.sum()) + sample(self.noise, len(listed) + 1, rng)
+        names = tuple(label for (label, _), keep in zip(labels, is_listed.tolist(), strict=True) if keep)
+        return LabelledValue(values, names)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The listed texts in the order of their code points, and the rest."""
+        if isinstance(outcome, NoReply):
+            return None
+        assert isinstance(outcome, LabelledValue)
+        return Block(
+            name=self.name,
+            space=CellSpace((Axis(variable=self.query.variable, labels=(*outcome.labels, self.rest)),)),
+            values=outcome.values,
+            law=self.law,
+            parameters={
+                "threshold": self.threshold,
+                "most": self.query.most,
+                "selection": {"mechanism": self.screen.name, "rate": str(self.screen.rate)},
+            },
+        )
+
+    def listed_chances(self, labels: Labels) -> dict[tuple[str, ...], Fraction]:
+        """The probability of every list, for checks on small data."""
+        shares = {label: self._listed_chance(number) for label, number in labels}
+        return {
+            chosen: prod((p if label in chosen else 1 - p for label, p in shares.items()), start=Fraction(1))
+            for size in range(len(shares) + 1)
+            for chosen in combinations(sorted(shares), size)
+        }
+
+    def _listed_chance(self, number: int) -> Fraction:
+        """P(number + noise > threshold), to 80 bits."""
+        table = self.screen.weights(80)
+        above = [w for x, w in enumerate(table.lower, start=table.first) if number + x > self.threshold]
+        return Fraction(sum(above), sum(table.lower))
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
+        """Two texts and a declared one, with a limit so short that few units are enough."""
+        step = cls.fitted(
+            name="labels",
+            query=LabelsQuery(variable=UNLISTED.name, most=neighbours.max_rows),
+            rest="other",
+            epsilon=Fraction(2),
+            delta=Fraction(1, 8),
+            neighbours=neighbours,
+        )
+
+        def told(outcome: Outcome) -> Sequence[int]:
+            assert isinstance(outcome, LabelledValue)
+            numbers = dict(zip(outcome.labels, outcome.values.tolist(), strict=False))
+            return [number for text in "xy" for number in (text in numbers, numbers.get(text, 0))] + [
+                int(outcome.values[-1])
+            ]
+
+        def chances(exact: tuple[Sealed[Any], ...]) -> Sequence[Fraction]:
+            return list(_joint_chances(step, exact[0].open_below_the_gate()))
+
+        return (on_labels(step, told=told, chances=chances),)
+
+
+def _check(query: LabelsQuery, neighbours: Neighbours) -> None:
+    if not 1 <= query.most <= min(MOST_LABELS, neighbours.max_rows):
+        raise ParameterError(
+            f"A unit counts in at least one text, and in at most as many as it has rows, up to {MOST_LABELS}; received"
+            f" {query.most}.",
+            name="most",
+        )
+
+
+def _units(neighbours: Neighbours) -> int:
+    """How many units differ between neighbours: one, or the one that left and the one that came."""
+    return 2 if neighbours.is_replace else 1
+
+
+def _listing(moved: int) -> Sensitivity:
+    """So many texts, each by one unit."""
+    return Sensitivity.of_patterns(((1,) * moved,))
+
+
+def _joint_chances(
+    step: LabelSelection, labels: Labels, texts: str = "xy", reach: int = 4
+) -> Iterator[Fraction]:
+    """Probabilities of every list with numbers near the exact ones, to 60 bits and in one order for all data."""
+    ratio = exp_lower(-step.noise.rate, 60)
+    unit = (1 - ratio) / (1 + ratio)
+    numbers, lists = dict(labels), step.listed_chances(labels)
+    for size in range(len(texts) + 1):
+        for chosen in combinations(texts, size):
+            chance = lists.get(chosen, Fraction(0))
+            centres = [numbers.get(text, 0) for text in chosen]
+            centres.append(sum(numbers.values()) - sum(centres))
+            cells = [[unit * ratio ** abs(x - centre) for x in range(-1, reach)] for centre in centres]
+            yield from (Fraction(int(chance * prod(masses) * _FINE), _FINE) for masses in product(*cells))

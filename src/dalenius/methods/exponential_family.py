@@ -1,0 +1,148 @@
+"""Parameters of an exponential family in each cell, from its noisy sums, with parametric-bootstrap intervals.
+
+The whole budget goes to the sums that say all about the family: total and count, and for a normal law the squares with a half. The error of
+sampling follows from the fitted law, so that it costs nothing.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.errors import TooLarge, Unsupported
+from dalenius.linear.families import FAMILIES
+from dalenius.methods._moments import (
+    constants,
+    plan_estimate,
+    public_size,
+    rows_with,
+    squares_part,
+    totals_part,
+)
+from dalenius.spec.document import Part
+from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
+
+__all__ = ["ExponentialFamilyMethod"]
+
+
+# Every cell is fitted a thousand times over, also for whoever only looks at the release.
+MOST_CELLS = 500
+
+
+class ExponentialFamilyParameters(Part):
+    """Keys of an exponential family: which."""
+
+    section: ClassVar[str] = "[table] of an exponential family"
+
+    family: str | None = None
+
+
+class ExponentialFamilyMethod:
+    """The law of a family under which clipped values have the measured moments."""
+
+    name: ClassVar[str] = "exponential_family"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = True
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
+    is_offered: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = ExponentialFamilyParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Parameters of a distribution of {of}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be off by at most"
+            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; parameters are missing where the released count is below"
+            " two.",
+        ),
+        "de": Words(
+            title="Parameter einer Verteilung von {of}",
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht der erste Parameter durch"
+            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Parameter fehlen, wo die veröffentlichte Anzahl unter"
+            " zwei liegt.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "exponential_family",
+                "of": "income",
+                "family": "gaussian",
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
+        {
+            "table": {"measure": "exponential_family", "of": "age", "family": "poisson"},
+            "privacy": {"definition": "pure", "epsilon": 4},
+        },
+        {
+            "table": {"measure": "exponential_family", "of": "income", "family": "exponential"},
+            "privacy": {"definition": "pure", "epsilon": 4},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """The sums of the named family; refused where the declared bounds are not those of its values."""
+        name = question.parameter("family")
+        if name not in FAMILIES:
+            raise Unsupported(
+                f"An exponential family needs family in [table]: one of {', '.join(sorted(FAMILIES))}.",
+                key="family",
+            )
+        family, bounds = FAMILIES[str(name)], question.bounds
+        _check_bounds(str(name), question)
+        size, query = public_size(question), rows_with(question)
+        part = Fraction(1, 2) if family.has_squares else Fraction(1)
+        parts = [totals_part(question, query, size, part)]
+        if family.has_squares:
+            parts.append(squares_part(question, query, question.of, size, part))
+        parameters = Axis(variable="parameter", labels=family.parameters)
+        zeros = frozenset(
+            (*cell, place) for cell in question.space.structural_zeros for place in range(len(parameters))
+        )
+        return plan_estimate(
+            question,
+            "family",
+            f"{name} distribution of {question.of}",
+            tuple(parts),
+            {"size": size, "scale": bounds.step, "family": str(name)} | constants(bounds),
+            family.ends,
+            measure="exponential_family",
+            shown=CellSpace((*question.space.axes, parameters), zeros),
+            warnings=(remark("family"),),
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "exponential_family", dict(parameters)
+
+
+def _check_bounds(name: str, question: Question) -> None:
+    """Counts are whole numbers from zero on, and what waits exponentially is not negative."""
+    bounds, cells = question.bounds, question.space.size
+    if cells > MOST_CELLS:
+        raise TooLarge(
+            f"A law is fitted in at most {MOST_CELLS} cells; received {cells:,}.",
+            received=cells,
+            limit=MOST_CELLS,
+        )
+    if any(axis.name == "parameter" for axis in question.space.axes):
+        raise Unsupported("A variable called 'parameter' cannot be in the rows or columns of this table.")
+    if FAMILIES[name].needs_whole and (bounds.low != 0 or bounds.step != 1):
+        raise Unsupported(
+            f"Values of a {name} law are whole numbers from 0 on: bounds = [0, …] and step = 1."
+        )
+    if name == "bernoulli" and bounds.high != 1:
+        raise Unsupported("Values of a bernoulli law are 0 and 1: bounds = [0, 1].")
+    if bounds.low < 0 and name == "exponential":
+        raise Unsupported("Values of an exponential law are not negative.")

@@ -1,0 +1,114 @@
+"""Texts of an unlisted variable that enough units have, with the number of units of each: the one table whose cells come from the data."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dalenius.core.domain import Variable
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import LabelsQuery
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.measurements.label_selection import LabelSelection
+from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
+from dalenius.spec.method import Words, spelled
+from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
+
+__all__ = ["LabelsMethod"]
+
+
+class LabelsParameters(Part):
+    """Keys of a list of labels: in how many texts a unit counts."""
+
+    section: ClassVar[str] = "[table] of labels"
+
+    most: Whole | None = None
+
+
+class LabelsMethod:
+    """Which texts that are not declared enough units have, and how many."""
+
+    name: ClassVar[str] = "labels"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = False
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = False
+    finds_labels: ClassVar[bool] = True
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = LabelsParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Number of units with a text that is not declared",
+            preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 %).",
+            caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
+        ),
+        "de": Words(
+            title="Anzahl der Einheiten mit einem nicht erklärten Text",
+            preview="Texte, die genügend Einheiten haben, werden genannt; jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Texte, die wenige Einheiten haben, werden nicht genannt.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"measure": "labels", "rows": ["job"]},
+            "privacy": {"definition": "approximate", "epsilon": 8, "delta": "1e-3"},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """Half of epsilon for the list, half for the numbers, and delta for the list."""
+        variable, near, budget = _variable(question), question.neighbours, question.budget
+        if budget.epsilon is None or not budget.delta:
+            raise ParameterError(
+                'A list of labels needs epsilon and delta: definition = "approximate".', name="delta"
+            )
+        if near.max_rows != question.domain.neighbours.max_rows:
+            raise Unsupported("A list of labels is promised to one unit at a time: leave 'group' out.")
+        step = LabelSelection.fitted(
+            name=variable.name,
+            query=LabelsQuery(variable=variable.name, most=int(question.parameter("most", 1))),
+            rest=variable.categories.unseen,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            neighbours=near,
+        )
+        told = {"threshold": step.threshold, "sure_from": step.sure}
+        return priced(
+            question,
+            (step,),
+            shown_as(DEFAULT_MEASURE),
+            mechanism=step.noise.name,
+            strategy="label_selection",
+            preview={**additive_preview(question, step.law), **told, "cells": None},
+            warnings=(
+                remark("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),
+            ),
+            refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Without the bound that goes without saying."""
+        return "labels", spelled(parameters, most=Fraction(1))
+
+
+def _variable(question: Question) -> Variable:
+    """The unlisted variable, which stands alone on the rows of the table with all that it declares."""
+    axes = question.space.axes
+    if len(axes) != 1 or not axes[0].is_complete or axes[0].level:
+        raise Unsupported(
+            "A list of labels is of one variable as it is declared, without levels and without a choice of categories.",
+            key="rows",
+        )
+    variable = question.domain.variable(axes[0].variable)
+    if not variable.is_unlisted:
+        raise Unsupported(
+            f"{variable.name!r} is not declared as unlisted, so that none of its texts is released but the declared ones. The"
+            " custodian writes unlisted = true in the dataset document where that is wanted.",
+            key="rows",
+        )
+    return variable

@@ -1,0 +1,94 @@
+"""What every method asks of an engine, found by running its examples on the memory engine with recorded noise."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.contracts import Source
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import LabelsQuery, Query, TableQuery, ValuesQuery
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.sealed import Sealed
+from dalenius.curator import gate
+from dalenius.engines.memory import MemorySource
+from dalenius.spec.load import load_dataset, load_policy
+from dalenius.testing import rule_kit
+from dalenius.testing.asking import plan_of
+
+SECRET = bytes(32)
+DOMAIN = load_dataset(rule_kit.DATASET).domain()
+
+
+class Asked(MemorySource):
+    """The memory engine, with a list of what it was asked."""
+
+    queries: list[Query]
+
+    def table(self, query: TableQuery) -> Sealed[Any]:
+        self.queries.append(query)
+        return super().table(query)
+
+    def values(self, query: ValuesQuery) -> Sealed[Any]:
+        self.queries.append(query)
+        return super().values(query)
+
+    def labels(self, query: LabelsQuery) -> Sealed[Any]:
+        self.queries.append(query)
+        return super().labels(query)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One example of a method: its plan, what came through the gate, and what the engine was asked."""
+
+    name: str
+    plan: TablePlan
+    values: list[list[int]]
+    queries: tuple[Query, ...]
+
+
+def answered(plan: TablePlan, source: Source) -> list[list[int]]:
+    """What comes through the gate, with recorded noise."""
+    passage = gate.run(
+        gate.with_keys(plan, "fingerprint", SECRET),
+        source,
+        plan.neighbours,
+        plan.reservation,
+        RecordedRandomness("every method"),
+    )
+    return [block.values.tolist() for block in passage.blocks]
+
+
+@cache
+def runs(most: int | None = None) -> tuple[Run, ...]:
+    """Every example of every method, or the first ones."""
+    return tuple(_runs(most))
+
+
+def _runs(most: int | None) -> Iterator[Run]:
+    policy = load_policy(rule_kit.policy_of(None))
+    for name, method in registry.every("methods").items():
+        for example in method.examples[:most]:
+            request = {"table": {"measure": name, **example["table"]}, "privacy": example["privacy"]}
+            plan = plan_of(DOMAIN, request, policy)
+            source = Asked(DOMAIN, rule_kit.ROWS, SECRET)
+            source.queries = []
+            yield Run(name, plan, answered(plan, source), tuple(source.queries))
+
+
+def kinds() -> dict[tuple[object, ...], Query]:
+    """One question of every kind: two questions are of one kind if a statement for them differs in names and numbers alone."""
+    return {_kind(query): query for run in runs(1) for query in run.queries}
+
+
+def _kind(query: Query) -> tuple[object, ...]:
+    if isinstance(query, LabelsQuery):
+        return ("labels",)
+    where = tuple(sorted({DOMAIN.variable(f.variable).is_numeric for f in query.where}))
+    if isinstance(query, ValuesQuery):
+        return ("values", where)
+    axes = tuple(sorted({bool(axis.cuts) for axis in query.space.axes}))
+    about = (query.aggregate, query.value is None, query.weight is None)
+    return ("table", axes, where, *about)
