@@ -178,6 +178,14 @@ def test_the_jackknife_takes_the_first_bias_away() -> None:
     assert estimate("gaussian_variance", "jackknife", values, 1.0) == pytest.approx(np.var(values, ddof=1))
 
 
+def test_the_shape_of_a_beta_law_comes_back() -> None:
+    from scipy.stats import beta
+
+    values = np.rint(1000 * beta.ppf((np.arange(400) + 0.5) / 400, 2, 3)).astype(np.int64)
+    assert estimate("beta", "none", values, 0.001) == pytest.approx(2, rel=0.02)
+    assert estimate("beta", "analytic", values, 0.001) < estimate("beta", "none", values, 0.001)
+
+
 def test_a_block_says_the_same_whatever_the_others_hold() -> None:
     blocks = Blocks(model="gamma", count=2, lower=Fraction(0), upper=Fraction(9))
     mine = np.arange(1, 40)

@@ -101,6 +101,16 @@ def _corrected_shape(values: IntArray, unit: float, skew: float = 0.0) -> float:
     return k - ((3 - skew) * k - 2 / 3 * k / (1 + k) - 4 / 5 * k / (1 + k) ** 2) / len(values)
 
 
+def _beta(values: IntArray, unit: float) -> float:
+    """First shape of a beta law of numbers between 0 and 1, from their first two moments."""
+    variance, mean = _variance(values, unit), _mean(values, unit)
+    return mean * (mean * (1 - mean) / variance - 1)
+
+
+def _corrected_beta(values: IntArray, unit: float) -> float:
+    return jackknife(_beta, values, unit)
+
+
 def _trigamma(x: float) -> float:
     early = 0.0
     while x < 6:
@@ -140,6 +150,14 @@ def _binomial(theta: float) -> float:
 
 
 MODELS: Mapping[str, BlockModel] = {
+    "beta": BlockModel(
+        fit=_beta,
+        corrected=_corrected_beta,
+        central=_corrected_beta,
+        variance=lambda theta, spread: 2.2 * theta**2,
+        inflation=6.0,
+        least=20,
+    ),
     "exponential": BlockModel(
         fit=_rate,
         corrected=lambda values, unit: _rate(values, unit, 1),
