@@ -27,6 +27,36 @@ def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
     assert found.triples > 60
 
 
+@pytest.mark.parametrize(
+    ("method", "definition", "keys"),
+    [
+        ("count", "zero_concentrated", {"table": {"keyed": True}}),
+        ("count", "pure", {"table": {"sample": "1/2"}}),
+        ("sample_and_aggregate", "pure", {"table": {"aggregate": "mean", "correction": "none"}}),
+        ("sample_and_aggregate", "pure", {"table": {"aggregate": "median", "error": None}}),
+        ("propose_test_release", "approximate", {}),
+        (
+            "total",
+            "approximate",
+            {"table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": []}},
+        ),
+    ],
+    ids=["keyed", "sample", "mean of blocks", "median of blocks", "propose-test-release", "bootstrap"],
+)
+def test_what_draws_more_than_noise_loses_no_more_than_its_charge(
+    method: str, definition: str, keys: dict[str, dict[str, object]]
+) -> None:
+    plain = {"weight": None, "margins": None, "universe": None} if method == "count" else {}
+    amounts = {"epsilon": "1", "delta": "1e-6"} if definition == "approximate" else {}
+    fixed = {
+        "table": plain | keys.get("table", {}),
+        "privacy": {"mechanism": None, "strategy": None} | amounts,
+    }
+    found = neighbour_fuzzer.fuzz(2, 2, 6, method=method, definition=definition, keys=fixed)
+    assert found.triples >= 12 and max(found.worst.values()) > 0.1
+    assert not found.broken, found.broken[0]
+
+
 def test_the_attack_is_strong_enough_to_reach_the_charge() -> None:
     found = neighbour_fuzzer.fuzz(5, 8, 10, method="count", definition="zero_concentrated")
     assert 0.999 < max(found.worst.values()) <= neighbour_fuzzer.ALLOWED

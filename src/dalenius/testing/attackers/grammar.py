@@ -142,10 +142,10 @@ def world_of(chance: random.Random) -> World:
     return redrawn(World(domain, (), None), chance)
 
 
-def redrawn(world: World, chance: random.Random) -> World:
+def redrawn(world: World, chance: random.Random, most: int = 5) -> World:
     """Other units in the same domain."""
     domain = world.domain
-    units = tuple(unit_of(domain, chance) for _ in range(chance.randint(1, 5)))
+    units = tuple(unit_of(domain, chance) for _ in range(chance.randint(1, most)))
     other = unit_of(domain, chance) if domain.neighbours.is_replace else None
     return World(domain, units, other)
 
@@ -267,6 +267,28 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
         table["which"] = chance.choice(("largest", "smallest"))
     if method == "dominance":
         table |= chance.choice(({"p": 10}, {"n": 1, "k": 60}))
+    if method == "sample_and_aggregate":
+        _blocks(table, chance)
+    if method == "propose_test_release":
+        table["bound"] = chance.choice((1, 2))
+        table |= chance.choice(({}, {"estimate": "quantile", "q": "1/4"}, {"estimate": "interquartile"}))
+    if method in ("total", "mean", "proportion") and everywhere and chance.random() < 0.15:
+        # Every replicate is one more part of the answer; each shows what a bootstrap is.
+        table |= {"error": "bootstrap", "replicates": chance.choice((2, 3))}
+        table.pop("learn_bounds", None)
+
+
+def _blocks(table: Document, chance: random.Random) -> None:
+    """A model, a range that not all values lie in, and blocks of which most are empty on tiny data."""
+    table |= {
+        "model": chance.choice(("gaussian_mean", "huber", "gaussian_variance", "exponential", "logit")),
+        "range": chance.choice(([0, 3], [-1, 1], [1, 2])),
+        "blocks": chance.choice((2, 3, 40)),
+        "aggregate": chance.choice(("mean", "mean", "median", "winsorised")),
+        "correction": chance.choice(("none", "none", "analytic", "jackknife")),
+    }
+    if table["aggregate"] != "median" and chance.random() < 0.5:
+        table["error"] = "noise"
 
 
 def _counted(table: Document, privacy: Document, chance: random.Random) -> None:
@@ -274,6 +296,10 @@ def _counted(table: Document, privacy: Document, chance: random.Random) -> None:
         table.pop("rows", None)
         return
     kind = chance.random()
+    if kind > 0.9:
+        table["keyed"] = True
+    elif kind > 0.8:
+        table["sample"] = chance.choice(("1/2", "1/10"))
     if kind < 0.2:
         table["weight"] = "weight"
     elif kind < 0.6 and table.get("rows"):

@@ -195,11 +195,17 @@ def shifted(law: IntegerLaw, shift: int) -> AnswerPart:
 @lru_cache(maxsize=512)
 def _shifted(held: Hashable, shift: int) -> AnswerPart:
     law = cast(IntegerLaw, held)
+    points, here = listed(law, shift)
+    return AnswerPart(here, _log_pmf(law, points - shift))
+
+
+def listed(law: IntegerLaw, shift: int) -> tuple[IntArray, FloatArray]:
+    """The answers of a noise and of the same noise `shift` away, either way, with the log-probabilities of the first."""
     reach = _reach(law, shift)
     if reach > _MOST_LISTED:
         raise TooLarge("Too many answers to be listed.", received=reach, limit=_MOST_LISTED)
     points = np.arange(-reach, reach + 1, dtype=np.int64)
-    return AnswerPart(_log_pmf(law, points), _log_pmf(law, points - shift))
+    return points, _log_pmf(law, points)
 
 
 def _log_pmf(law: IntegerLaw, points: IntArray) -> FloatArray:

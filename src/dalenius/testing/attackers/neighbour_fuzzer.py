@@ -9,14 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
+from unittest.mock import patch
 
 from dalenius.core.budget import Budget
 from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError, TooLarge
+from dalenius.measurements._blocks import Blocks
+from dalenius.methods import _blocks
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.attackers import grammar
 from dalenius.testing.attackers.grammar import World
@@ -28,6 +31,10 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 ALLOWED = 1 + 1e-7
 # Of so many drawn requests at least one can be planned in every corner that is attacked.
 PATIENCE = 60
+# What blocks say is reported on so many steps, so that every answer can be listed.
+GRID = 6
+# All partitions of the rows of so few units can be gone through.
+MOST_UNITS = {"sample_and_aggregate": 2}
 
 
 @dataclass(frozen=True)
@@ -116,15 +123,25 @@ def attack(
 ) -> Iterator[Triple]:
     """Random neighbours first, then changes of the worst pair."""
     worst: Triple | None = None
+    most = MOST_UNITS.get(request["table"]["measure"], 5)
     for number in range(tries):
         is_steered = worst is not None and number >= tries // 3
         drawn = (
-            grammar.mutated(worst.world, chance) if worst and is_steered else grammar.redrawn(world, chance)
+            grammar.mutated(worst.world, chance)
+            if worst and is_steered
+            else grammar.redrawn(world, chance, most)
         )
         triple = judged(request, plan, drawn)
         if worst is None or triple.ratio >= worst.ratio:
             worst = triple
         yield triple
+
+
+def planned(world: World, request: dict[str, Any]) -> TablePlan:
+    """The plan of a request on the public path, with the grid of blocks coarse enough to be listed."""
+    planner = Planner(domain=world.domain, policy=grammar.POLICY)
+    with patch.object(_blocks, "Blocks", partial(Blocks, width=GRID)):
+        return planner.plan(RequestDocument.model_validate(request))
 
 
 def fuzz(
@@ -149,9 +166,8 @@ def fuzz(
         for part, fixed in (keys or {}).items():
             merged = request[part] | fixed
             request[part] = {name: value for name, value in merged.items() if value is not None}
-        planner = Planner(domain=world.domain, policy=grammar.POLICY)
         try:
-            plan = planner.plan(RequestDocument.model_validate(request))
+            plan = planned(world, request)
         except (DaleniusError, ValueError):
             findings.refused += 1
             if findings.refused > PATIENCE * (findings.planned + 1):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isqrt
+from math import floor, isfinite, isqrt
 from typing import Any
 from unittest.mock import patch
 
@@ -16,19 +16,25 @@ from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
-from dalenius.measurements import exponential_quantile, fourier
+from dalenius.exact.amplification import SecretSample
+from dalenius.measurements import _blocks, block_totals, exponential_quantile, fourier, keyed_list
+from dalenius.measurements._models import estimate
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.methods._replicates import Resampled
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.weighted_count import WeightedCount
 
 Wrong = Callable[..., Any]
@@ -101,9 +107,78 @@ def _one_less(right: Any) -> property:
     return property(lambda self: max(right.fget(self) - 1, 1))
 
 
+def _halved(right: Any) -> property:
+    return property(lambda self: right.fget(self) // 2)
+
+
+def _keyed_alike(right: Wrong) -> Wrong:
+    def wrong(law: Any, cells: Any, secret: bytes, description: Mapping[str, Any]) -> Any:
+        return right(law, cells, secret, {**description, "fingerprint": ""})
+
+    return wrong
+
+
+def _beyond_the_range(right: Wrong) -> Wrong:
+    """What a block says, wherever it lies."""
+
+    def wrong(self: _blocks.Blocks, values: Any) -> int:
+        theta = estimate(self.model, self.correction, values, float(self.unit))
+        if not isfinite(theta):
+            return int(right(self, values))
+        return floor((theta - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5)
+
+    return wrong
+
+
+def _half_reach(right: Wrong) -> Wrong:
+    def wrong(*arguments: Any, **keys: Any) -> Resampled:
+        added: Resampled = right(*arguments, **keys)
+        return replace(added, reach=max(added.reach // 2, 1))
+
+    return wrong
+
+
 # The planner's own noise: some of what may be named takes long to plan, and the fault is elsewhere.
-_PLAIN: Mapping[str, Mapping[str, object]] = {"privacy": {"mechanism": None}}
+_PLAIN_COUNT: Mapping[str, object] = {
+    "weight": None,
+    "margins": None,
+    "universe": None,
+    "keyed": None,
+    "sample": None,
+}
+_PLAIN: Mapping[str, Mapping[str, object]] = {
+    "privacy": {"mechanism": None, "strategy": None},
+    "table": _PLAIN_COUNT,
+}
 _ALL_MARGINS: Mapping[str, object] = {"margins": "all", "universe": "complete", "weight": None}
+_KEYED: Mapping[str, Mapping[str, object]] = {
+    "table": {**_PLAIN_COUNT, "keyed": True},
+    "privacy": {"mechanism": "discrete_laplace", "strategy": None},
+}
+_SAMPLED: Mapping[str, Mapping[str, object]] = {
+    "table": {**_PLAIN_COUNT, "sample": "1/10"},
+    "privacy": {"mechanism": "discrete_laplace", "strategy": None},
+}
+_BLOCKS: Mapping[str, Mapping[str, object]] = {
+    "table": {
+        "model": "gaussian_mean",
+        "range": [0, 1],
+        "blocks": 3,
+        "aggregate": "mean",
+        "correction": "none",
+        "error": "noise",
+        "where": None,
+    },
+    "privacy": {"epsilon": "2.5"},
+}
+_MEDIAN_OF_BLOCKS: Mapping[str, Mapping[str, object]] = {
+    **_BLOCKS,
+    "table": {**_BLOCKS["table"], "aggregate": "median", "error": None, "blocks": 2},
+}
+_REPLICATES: Mapping[str, Mapping[str, object]] = {
+    "table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": None, "where": None},
+    "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
+}
 _FOURIER: Mapping[str, Mapping[str, object]] = {
     "privacy": {"strategy": "fourier", "mechanism": None},
     "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
@@ -124,7 +199,7 @@ FAULTS: tuple[Fault, ...] = (
         "sensitivity",
         _as_added,
         "count",
-        keys={**_PLAIN, "table": {"rows": ["sex"]}},
+        keys={**_PLAIN, "table": {**_PLAIN_COUNT, "rows": ["sex"]}},
     ),
     Fault("a replaced value counts once", MagnitudeTable, "sensitivity", _as_added, "total"),
     Fault(
@@ -160,7 +235,7 @@ FAULTS: tuple[Fault, ...] = (
         "table",
         _without_zeros,
         "count",
-        keys={**_PLAIN, "table": {"rows": ["sex", "region"]}},
+        keys={**_PLAIN, "table": {**_PLAIN_COUNT, "rows": ["sex", "region"]}},
     ),
     Fault(
         "noise is booked at half its price",
@@ -248,5 +323,87 @@ FAULTS: tuple[Fault, ...] = (
         _one_less,
         "quantiles",
         keys={"table": {"rows": None, "where": None, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}},
+    ),
+    Fault(
+        "a key forgets which file it is of",
+        keyed_list,
+        "keyed_noise",
+        _keyed_alike,
+        "count",
+        keys=_KEYED,
+    ),
+    Fault(
+        "a keyed list is booked at half its price",
+        keyed_list.KeyedList,
+        "profile",
+        _half_price,
+        "count",
+        keys=_KEYED,
+    ),
+    Fault(
+        "a sample loses its share of epsilon",
+        SecretSample,
+        "epsilon",
+        lambda right: lambda self, inner: self.fraction * inner,
+        "count",
+        keys=_SAMPLED,
+    ),
+    Fault(
+        "a person's rows are in one block",
+        block_totals,
+        "touched",
+        lambda right: lambda near: 1,
+        "sample_and_aggregate",
+        keys=_BLOCKS,
+    ),
+    Fault(
+        "what a block says is not held to its range",
+        _blocks.Blocks,
+        "reported",
+        _beyond_the_range,
+        "sample_and_aggregate",
+        keys=_BLOCKS,
+    ),
+    Fault(
+        "a changed block counts as one that is added",
+        ApproximateQuantiles,
+        "_sides",
+        lambda right: lambda self, near: 1,
+        "sample_and_aggregate",
+        keys=_MEDIAN_OF_BLOCKS,
+    ),
+    Fault(
+        "a test is passed at half its threshold",
+        ProposeTestRelease,
+        "threshold",
+        _halved,
+        "propose_test_release",
+        "approximate",
+    ),
+    Fault(
+        "data that a record can move are never closer than one step",
+        Quantile,
+        "distance",
+        lambda right: lambda *a, **k: max(right(*a, **k), 1),
+        "propose_test_release",
+        "approximate",
+    ),
+    Fault(
+        "replicates are priced for half of what a row adds",
+        Resampled,
+        "of_values",
+        _half_reach,
+        "total",
+        "approximate",
+        keys=_REPLICATES,
+    ),
+    Fault(
+        "replicates are booked at half their price",
+        ResampledTotals,
+        "profile",
+        _half_price,
+        "total",
+        "approximate",
+        keys=_REPLICATES,
     ),
 )

@@ -70,7 +70,9 @@ def played(plan: TablePlan, world: World, *, is_changed: bool, seed: int) -> Tra
     root.setLevel(logging.DEBUG)
     try:
         source = world.source(is_changed=is_changed)
-        passage = gate.run(plan, source, plan.neighbours, plan.reservation, rng, stage=stages.append)
+        # What keyed steps take from the population is the same on both sides; that files differ is another attacker's matter.
+        keyed = gate.with_keys(plan, "one file", b"a secret of the attacker")
+        passage = gate.run(keyed, source, plan.neighbours, plan.reservation, rng, stage=stages.append)
         shown = tuple((block.name, len(block.values)) for block in passage.blocks)
     except DaleniusError as error:
         refusal = str(error)

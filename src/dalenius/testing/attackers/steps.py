@@ -24,24 +24,31 @@ from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.several_quantiles import chances
 from dalenius.exact.smooth_noise import Cauchy
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.fourier import Fourier
 from dalenius.measurements.hellinger import Hellinger
+from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.learned_bounds import LearnedBounds
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.perturbation_table import PerturbationTable
+from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
+from dalenius.measurements.sampled_count import SampledCount
 from dalenius.measurements.smooth import Smooth
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.methods._blocks import WinsorisedPlan
 from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.methods.quantiles import QuantilesPlan
 from dalenius.testing import neighbours
+from dalenius.testing.attackers import mixed_steps
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
@@ -62,6 +69,8 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
         return _learned(plan, first, here, there)
     if isinstance(plan, RefinedCountPlan):
         return _refined(plan, here, there)
+    if isinstance(plan, WinsorisedPlan):
+        return _winsorised(plan, here, there)
     channels: list[AnswerPart] = []
     step: Measurement | None = first
     while step is not None:
@@ -227,6 +236,8 @@ def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[AnswerPar
 
 def _several_quantiles(step: ApproximateQuantiles, here: Exact, there: Exact) -> list[AnswerPart]:
     """Every list of answers of a cell, on the grid of whole steps."""
+    if step.blocks is not None:
+        return mixed_steps.block_quantiles(step, here, there)
     channels = []
     for cell, both in enumerate(zip(here, there, strict=True)):
         if cell in step.space.structural_indices:
@@ -355,6 +366,29 @@ def _refined(plan: RefinedCountPlan, here: Source, there: Source) -> Adaptive:
     return Adaptive(AnswerPart(np.array(sides[0]), np.array(sides[1])), tuple(then))
 
 
+def _winsorised(plan: WinsorisedPlan, here: Source, there: Source) -> Adaptive:
+    """Every pair of quartiles of the blocks, and the sums between the ends that they set; each step draws its own blocks."""
+    first, *_ = plan.measurements
+    assert isinstance(first, ApproximateQuantiles)
+    (quartiles,) = channels_of(first, fetched(first, here), fetched(first, there))
+    then, count = [], first.high - first.low + 1
+    answers = [(a, b) for a, b in product(range(count), repeat=2) if a <= b]
+    if len(answers) != len(quartiles.here):
+        raise InternalError("Quartiles rise, and every pair of them can be selected.")
+    for answer in answers:
+        steps, channels = plan.steps(), []
+        step: Measurement | None = next(steps)
+        sent = Value(np.array(answer, dtype=np.int64) + first.low)
+        while step is not None:
+            try:
+                step = steps.send(sent)
+            except StopIteration:
+                break
+            channels += channels_of(step, fetched(step, here), fetched(step, there))
+        then.append(Together(tuple(channels)))
+    return Adaptive(quartiles, tuple(then))
+
+
 _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     Noisy: _with_laws(_table_laws),
     NoisyValues: _with_laws(lambda step: [step.mechanism]),
@@ -369,4 +403,9 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     PerturbationTable: _kernelled,
     PermuteAndFlip: _flipped,
     ExponentialSelection: _exponential,
+    KeyedList: mixed_steps.keyed,
+    SampledCount: mixed_steps.sampled,
+    BlockTotals: mixed_steps.block_totals,
+    ProposeTestRelease: mixed_steps.proposed,
+    ResampledTotals: mixed_steps.resampled,
 }
