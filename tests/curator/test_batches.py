@@ -23,7 +23,8 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Outcome, Release
 from dalenius.curator import gate
 from dalenius.curator.curator import Curator
-from dalenius.errors import AfterCharge, DocumentError, NotAllowed, RequestError, Unsupported
+from dalenius.errors import AfterCharge, DocumentError, NotAllowed, RequestError, TooLarge, Unsupported
+from dalenius.exact import effort
 from dalenius.exact.loss import of_shift
 from dalenius.inference.cells import intervals
 from dalenius.ledger.batch import Batch
@@ -73,6 +74,18 @@ class _Longer(BatchPlan):
 def curator(tmp_path: Path) -> Iterator[Curator]:
     with curator_of(tmp_path) as curator:
         yield curator
+
+
+def test_the_arithmetic_of_a_batch_is_bounded_as_a_whole(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    privacy = {"definition": "approximate", "epsilon": "1", "delta": "1e-6"}
+    monkeypatch.setattr(effort, "MOST_ATOMS", 1 << 12)
+    tables = [{**table, "rows": [table["rows"]]} for table in MANY]
+    for table in tables:
+        assert curator.plan(load_request({"table": table, "privacy": privacy}))
+    with pytest.raises(TooLarge, match="together"):
+        curator.plan(load_asked({"table": tables, "privacy": privacy}))
 
 
 def stated_epsilon(release: Release, delta: str) -> float:

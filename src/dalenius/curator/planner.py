@@ -50,17 +50,27 @@ HINTS = {
 }
 
 
+_TOO_MUCH = (
+    "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit or another"
+    " mechanism take less."
+)
+_TOO_MUCH_TOGETHER = (
+    "These tables take more arithmetic to price together than a free preview may; fewer tables, or definition ="
+    ' "zero_concentrated", take less.'
+)
+
+
 @contextmanager
-def bounded(atoms: int) -> Iterator[None]:
-    """A free preview whose arithmetic is bounded, or a refusal."""
+def bounded(atoms: int, sentence: str = _TOO_MUCH) -> Iterator[None]:
+    """A free preview whose arithmetic is bounded, or a refusal; the tables of a batch are bounded together."""
+    if effort.is_limited():
+        yield
+        return
     try:
         with effort.limited(atoms):
             yield
     except effort.Exhausted:
-        raise TooLarge(
-            "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit"
-            " or another mechanism take less."
-        ) from None
+        raise TooLarge(sentence) from None
 
 
 @contextmanager
@@ -92,7 +102,8 @@ class Planner:
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         if isinstance(request, BatchDocument):
-            return self._plan_batch(request)
+            with bounded(effort.BATCH * effort.MOST_ATOMS, _TOO_MUCH_TOGETHER):
+                return self._plan_batch(request)
         return self._ruled(self._planned(request), request)
 
     def _plan_batch(self, batch: BatchDocument) -> BatchPlan:

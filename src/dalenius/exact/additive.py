@@ -6,17 +6,19 @@ the pure and the zero-concentrated statements.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product as cartesian
-from math import comb, inf, lcm, prod
+from math import comb, inf, lcm, log1p, prod
 from operator import add
+
+import numpy as np
 
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
-from dalenius.core.law import IntegerLaw, WeightTable
+from dalenius.core.law import FloatArray, IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.rationals import exp_upper
@@ -27,8 +29,11 @@ from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
 # An atom of a convolution takes about so many times the work of one that is looked at.
-_PER_CONVOLVED = 8
+PER_CONVOLVED = 8
 _MOST_SUMS = 1 << 15
+# Sums of floats of one sign are nearer to the exact ones than this.
+_FLOAT_ERROR = 1e-9
+_SURELY = 1 + Fraction(1, 10**8)
 
 
 def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> WeightTable:
@@ -68,8 +73,7 @@ def worst_sum(
       cost at linf, which no sum exceeds.
     """
     if sensitivity.patterns is not None:
-        sums = (sum((cost(s) for s in move), Fraction(0)) for move in sensitivity.patterns)
-        return max(sums, default=Fraction(0))
+        return largest_sum(sensitivity.patterns, cost)
     cells, total, largest = _room(sensitivity)
     if not largest or not cells:
         return Fraction(0)
@@ -79,6 +83,59 @@ def worst_sum(
     if not is_searched(sensitivity):
         return cells * cost(largest)
     return _largest_sum([cost(s) for s in range(largest + 1)], cells, total)
+
+
+Tallied = tuple[tuple[int, int], ...]
+
+
+@lru_cache(maxsize=64)
+def tallied_moves(
+    moves: tuple[tuple[int, ...], ...],
+) -> tuple[tuple[int, ...], tuple[Tallied, ...], FloatArray]:
+    """The sizes that occur in some moves; each move as sizes with how many cells move so far; and the same as a matrix."""
+    sizes = tuple(sorted({size for move in moves for size in move}))
+    tallied = tuple(tuple(sorted(Counter(move).items())) for move in moves)
+    place, counts = {size: i for i, size in enumerate(sizes)}, np.zeros((len(moves), len(sizes)))
+    for row, move in enumerate(tallied):
+        for size, times in move:
+            counts[row, place[size]] = times
+    return sizes, tallied, counts
+
+
+def _costliest(moves: tuple[tuple[int, ...], ...], costs: Mapping[int, float]) -> Sequence[Tallied]:
+    """The moves with the largest sum of costs, and those that floats cannot tell from them; costs are not negative."""
+    sizes, tallied, counts = tallied_moves(moves)
+    sums = counts @ np.array([costs[size] for size in sizes])
+    if not np.isfinite(sums).all():
+        return tallied
+    return [tallied[i] for i in np.flatnonzero(sums >= sums.max(initial=0.0) * (1 - _FLOAT_ERROR))]
+
+
+def largest_sum(moves: tuple[tuple[int, ...], ...], cost: Callable[[int], Fraction]) -> Fraction:
+    """The largest sum of cost(s) over some moves, exactly; costs are not negative."""
+    costs = {size: cost(size) for size in tallied_moves(moves)[0]}
+    candidates = _costliest(moves, {size: _as_float(one) for size, one in costs.items()})
+    sums = (sum((times * costs[size] for size, times in move), Fraction(0)) for move in candidates)
+    return max(sums, default=Fraction(0))
+
+
+def least_product(moves: tuple[tuple[int, ...], ...], part: Callable[[int], Fraction]) -> Fraction:
+    """The least product of part(s) over some moves, exactly; parts lie between 0 and 1."""
+    parts = {size: part(size) for size in tallied_moves(moves)[0]}
+    # What is missing to one keeps its digits however little it is.
+    logs = {size: -log1p(-float(1 - one)) if one > _FLOAT_ERROR else inf for size, one in parts.items()}
+    candidates = _costliest(moves, logs)
+    products = (
+        prod((parts[size] ** times for size, times in move), start=Fraction(1)) for move in candidates
+    )
+    return min(products, default=Fraction(1))
+
+
+def _as_float(cost: Fraction) -> float:
+    try:
+        return float(cost)
+    except OverflowError:
+        return inf
 
 
 def _room(sensitivity: Sensitivity) -> tuple[int, int, int]:
@@ -115,10 +172,11 @@ def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, .
     """The step as products of shifted noises; empty where the moves are not listed."""
     if sensitivity.patterns is None:
         return ()
-    return tuple(
-        tuple(Shift(law, size, times) for size, times in sorted(Counter(p).items()))
-        for p in sensitivity.patterns
-    )
+    _, tallied, _ = tallied_moves(sensitivity.patterns)
+    shifts = {
+        (size, times): Shift(law, size, times) for size, times in {pair for move in tallied for pair in move}
+    }
+    return tuple(tuple(shifts[pair] for pair in move) for move in tallied)
 
 
 def product_delta(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> Fraction:
@@ -130,7 +188,8 @@ def product_delta(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) ->
 
 def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDistribution, ...]:
     """A loss distribution for each product, and for each choice of signs where the noise is not symmetric."""
-    signed = [s for p in products for s in _signed(p)]
+    # Each product has a choice of signs at least, so that very many need not be listed.
+    signed = [s for p in products[: _MOST_MOVES + 1] for s in _signed(p)]
     if len(signed) > _MOST_MOVES:
         raise TooLarge("The moves are too many for an exact curve.")
     return tuple(_one_product(p) for p in signed)
@@ -207,7 +266,7 @@ def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
 
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
     whole, convolved = _composed(product)
-    effort.spend(len(whole.masses) + _PER_CONVOLVED * convolved)
+    effort.spend(len(whole.masses) + PER_CONVOLVED * convolved)
     return whole
 
 
@@ -227,36 +286,30 @@ def _composed(product: tuple[Shift, ...]) -> tuple[loss.LossDistribution, int]:
     return whole, convolved
 
 
-def _ranked(
-    products: tuple[tuple[Shift, ...], ...], cell_rho: Callable[[int], Fraction]
-) -> list[tuple[Fraction, tuple[Shift, ...]]]:
-    """The products with their rhos, the largest first."""
-    sums = rho_sums([[(s.size, s.times) for s in p] for p in products], cell_rho)
-    return sorted(zip(sums, products, strict=True), key=lambda pair: pair[0], reverse=True)
+def _ranked_delta(
+    products: tuple[tuple[Shift, ...], ...],
+    moves: tuple[tuple[int, ...], ...],
+    cell_rho: Callable[[int], Fraction],
+    epsilon: Fraction,
+) -> Fraction:
+    """`product_delta`, leaving out the products whose rho alone shows that they are not the worst.
 
-
-def rho_sums(
-    moves: Iterable[Iterable[tuple[int, int]]], cell_rho: Callable[[int], Fraction]
-) -> list[Fraction]:
-    """The rho of each move, which is a list of sizes with how many cells move so far; one denominator serves all."""
-    listed = [tuple(move) for move in moves]
-    rhos = {size: cell_rho(size) for size in {size for move in listed for size, _ in move}}
-    whole = lcm(*(rho.denominator for rho in rhos.values()))
-    parts = {size: rho.numerator * (whole // rho.denominator) for size, rho in rhos.items()}
-    return [Fraction(sum(times * parts[size] for size, times in move), whole) for move in listed]
-
-
-def _ranked_delta(ranked: list[tuple[Fraction, tuple[Shift, ...]]], epsilon: Fraction) -> Fraction:
-    """`product_delta`, leaving out the products whose rho alone shows that they are not the worst."""
-    if not ranked:
+    They are looked at by falling rho, as floats tell it: a product that comes later has a rho that is larger by no more than
+    their error.
+    """
+    if not products:
         raise TooLarge("The moves are not listed, so there is no exact curve.")
+    sizes, tallied, counts = tallied_moves(moves)
+    rhos = {size: cell_rho(size) for size in sizes}
+    order = np.argsort(-(counts @ np.array([_as_float(rhos[size]) for size in sizes])), kind="stable")
     worst = Fraction(0)
-    for done, (rho, product) in enumerate(ranked):
-        if done and conversions.rho_to_delta(rho, epsilon) <= worst:
+    for done, i in enumerate(order.tolist()):
+        rho = sum((times * rhos[size] for size, times in tallied[i]), Fraction(0))
+        if done and conversions.rho_to_delta(rho * _SURELY, epsilon) <= worst:
             break
         if done >= _MOST_MOVES:
             raise TooLarge("The moves are too many for an exact curve.")
-        worst = max(worst, product_delta((product,), epsilon))
+        worst = max(worst, product_delta((products[i],), epsilon))
     return worst
 
 
@@ -280,10 +333,6 @@ def assembled(
     """
     products = shifts_of(law, sensitivity)
 
-    @cache
-    def ranked() -> list[tuple[Fraction, tuple[Shift, ...]]] | None:
-        return _ranked(products, cell_rho) if cell_rho is not None and not rho_delta else None
-
     def curve(at: Fraction) -> Fraction:
         if epsilon is not None and at >= epsilon:
             return delta
@@ -293,8 +342,10 @@ def assembled(
         if rho is not None:
             bounds.append(rho_delta + conversions.rho_to_delta(rho, at))
         with suppress(TooLarge):
-            rated = ranked()
-            bounds.append(product_delta(products, at) if rated is None else _ranked_delta(rated, at))
+            if cell_rho is None or rho_delta or sensitivity.patterns is None:
+                bounds.append(product_delta(products, at))
+            else:
+                bounds.append(_ranked_delta(products, sensitivity.patterns, cell_rho, at))
         return min(bounds)
 
     def renyi(order: Fraction) -> Fraction:

@@ -1,7 +1,7 @@
 """Calibrations of this process, kept: whoever looks at a preview and then asks for the release waits once.
 
 What is kept depends on a family of noise, a declared sensitivity and a budget, never on data or on who asks; the work is counted
-each time as if it were done each time, so that no refusal depends on what was asked before.
+in every plan as if it were done there, so that no refusal depends on what was asked before.
 """
 
 from functools import lru_cache
@@ -23,8 +23,9 @@ def calibrated(
     if type(definition).__init__ is not object.__init__:
         # One definition of a kind may differ from another.
         return calibrate(family, sensitivity, relation, definition, budget)
-    made, message, detail, atoms = _calibration(family, sensitivity, relation, type(definition), budget)
-    effort.spend(atoms)
+    asked = (family, sensitivity, relation, type(definition), budget)
+    made, message, detail, atoms = _calibration(*asked)
+    effort.spend_once(asked, atoms)
     if made is None:
         raise Unsupported(message, **detail)
     return made

@@ -11,7 +11,8 @@ from math import prod
 
 from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import TooLarge
-from dalenius.exact.additive import product_losses
+from dalenius.exact import effort
+from dalenius.exact.additive import PER_CONVOLVED, product_losses
 from dalenius.exact.loss import LossDistribution, of_statement
 
 _MOST_WORK = 256
@@ -26,7 +27,13 @@ def composed_losses(profiles: Sequence[PrivacyProfile]) -> Iterator[LossDistribu
     if prod(map(len, choices)) > _MOST_WORK or len(profiles) > _MOST_WORK:
         raise TooLarge("The combinations of moves are too many for an exact curve.")
     for chosen in product(*choices):
-        yield reduce(LossDistribution.beside, chosen)
+        yield reduce(_beside, chosen)
+
+
+def _beside(left: LossDistribution, right: LossDistribution) -> LossDistribution:
+    whole = left.beside(right)
+    effort.spend(PER_CONVOLVED * len(whole.masses))
+    return whole
 
 
 def _losses(profile: PrivacyProfile) -> tuple[LossDistribution, ...]:

@@ -59,6 +59,7 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
     return min(Fraction(1), round_up(Fraction(ends, sum(table.lower)), 10**40))
 
 
+@lru_cache(maxsize=8)
 def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
     """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential at a time."""
     work = bits + 64
@@ -158,13 +159,7 @@ def _worst_failure(law: IntegerLaw, sensitivity: Sensitivity, is_log_concave: bo
     if sensitivity.patterns is None and not is_log_concave:
         cells = min(sensitivity.l0, -(-sensitivity.l1 // 1))
         return 1 - (1 - impossible(law, -(-sensitivity.linf // 1))) ** cells
-    worst = Fraction(0)
-    for move in additive.moves(sensitivity):
-        kept = Fraction(1)
-        for size in move:
-            kept *= 1 - impossible(law, size)
-        worst = max(worst, 1 - kept)
-    return worst
+    return 1 - additive.least_product(additive.moves(sensitivity), lambda size: 1 - impossible(law, size))
 
 
 def _sharpened(

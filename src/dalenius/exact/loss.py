@@ -8,7 +8,6 @@ statement derived here is at least the truth.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import gcd
@@ -18,12 +17,12 @@ from dalenius.core.integer_law import StatedSymmetry
 from dalenius.core.law import IntegerLaw
 from dalenius.core.rationals import exp_enclosure, log_upper, round_up
 from dalenius.errors import TooLarge
+from dalenius.exact.convolution import convolved
 
 BITS = 112
 MOST_ATOMS = 1 << 14
 # To this unit the losses of a law without exact logarithms are rounded up.
 ROUNDED = Fraction(1, 1 << 12)
-_LONG = 1500
 _NEGLIGIBLE = 1 << (BITS - 92)
 
 
@@ -90,7 +89,7 @@ class LossDistribution:
         left, right = _aligned(self, other)
         both = self.infinite + other.infinite - (self.infinite * other.infinite >> BITS)
         return LossDistribution(
-            left.unit, left.first + right.first, _convolved(left.masses, right.masses), both
+            left.unit, left.first + right.first, convolved(left.masses, right.masses, BITS), both
         )._narrowed()
 
     def times(self, count: int) -> "LossDistribution":
@@ -146,32 +145,6 @@ def _aligned(left: LossDistribution, right: LossDistribution) -> tuple[LossDistr
     widest = max(len(left.masses) * left.unit, len(right.masses) * right.unit)
     unit = max(common, widest / MOST_ATOMS)
     return left._on(unit), right._on(unit)
-
-
-def _convolved(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """Exact convolution by one multiplication of long numbers, then rounded up to the scale."""
-    if not left or not right:
-        return ()
-    count = len(left) + len(right) - 1
-    if min(len(left), len(right)) < _LONG:
-        width = (2 * (BITS + 1) + min(len(left), len(right)).bit_length()) // 8 + 1
-        a = int.from_bytes(b"".join(m.to_bytes(width, "little") for m in left), "little")
-        b = (
-            a
-            if left is right
-            else int.from_bytes(b"".join(m.to_bytes(width, "little") for m in right), "little")
-        )
-        product = (a * b).to_bytes(width * (count + 1), "little")
-        sums = (int.from_bytes(product[i * width : (i + 1) * width], "little") for i in range(count))
-    else:
-        # The decimal module multiplies very long numbers by a number-theoretic transform: exact, and faster.
-        width = 2 * len(str(2 << BITS)) + len(str(count))
-        context = Context(prec=width * (count + 2), Emax=MAX_EMAX, Emin=MIN_EMIN)
-        x = Decimal("".join(str(m).zfill(width) for m in left))
-        y = x if left is right else Decimal("".join(str(m).zfill(width) for m in right))
-        digits = format(context.multiply(x, y), "f").zfill(width * count)
-        sums = (int(digits[i * width : (i + 1) * width]) for i in range(count))
-    return tuple(-(-s >> BITS) for s in sums)
 
 
 def of_shift(law: IntegerLaw, size: int) -> LossDistribution:

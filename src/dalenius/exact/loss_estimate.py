@@ -22,8 +22,9 @@ from dalenius.exact.loss import MOST_ATOMS, ROUNDED, ExponentialLaw, common_unit
 
 _NEGLIGIBLE = 2.0**-92
 _TABLE_BITS = 144
-# Floats are so many times faster than long integers.
+# Floats are so many times faster than long integers, and so many products of a convolution take the time of an atom.
 _PER_FLOAT = 16
+_PRODUCTS = 1024
 _MOST_PRODUCTS = 3 * 10**8
 
 
@@ -65,6 +66,7 @@ class LossEstimate:
             left, right = self._on(unit), other._on(unit)
         if len(left.masses) * len(right.masses) > _MOST_PRODUCTS:
             return None
+        effort.spend(len(left.masses) * len(right.masses) // _PRODUCTS)
         both = left.infinite + right.infinite - left.infinite * right.infinite
         masses = np.convolve(left.masses, right.masses)
         return LossEstimate(left.unit, left.first + right.first, masses, both)._narrowed()
@@ -72,9 +74,13 @@ class LossEstimate:
     def _on(self, unit: Fraction) -> "LossEstimate":
         """The same on another grid, every loss rounded up."""
         p, q = (self.unit / unit).as_integer_ratio()
-        places = [-(-(self.first + i) * p // q) for i in range(len(self.masses))]
-        keys = np.array(places) - places[0]
-        return LossEstimate(unit, places[0], _summed(keys, self.masses), self.infinite)
+        count = len(self.masses)
+        if max(abs(self.first), abs(self.first + count)) * p < 1 << 62 and q < 1 << 62:
+            places = -(-(self.first + np.arange(count, dtype=np.int64)) * p // q)
+        else:
+            places = np.array([-(-(self.first + i) * p // q) for i in range(count)])
+        first = int(places[0])
+        return LossEstimate(unit, first, _summed(places - first, self.masses), self.infinite)
 
     def times(self, count: int) -> "LossEstimate | None":
         """So many independent copies."""
@@ -160,9 +166,21 @@ def _summed(places: IntArray, weight: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(places, weights=weight), dtype=np.float64)
 
 
-@lru_cache(maxsize=64)
 def of_product(product: tuple[Shift, ...]) -> LossEstimate | None:
-    """All cells together."""
+    """All cells together; what it takes is counted each time, whatever is kept."""
+    whole, atoms = _product(product)
+    effort.spend(atoms)
+    return whole
+
+
+@lru_cache(maxsize=64)
+def _product(product: tuple[Shift, ...]) -> tuple[LossEstimate | None, int]:
+    with effort.counted() as atoms:
+        whole = _composed(product)
+    return whole, atoms[0]
+
+
+def _composed(product: tuple[Shift, ...]) -> LossEstimate | None:
     whole: LossEstimate | None = None
     for s in product:
         one = of_shift(cast(Hashable, s.law), s.size)

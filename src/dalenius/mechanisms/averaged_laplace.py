@@ -137,14 +137,12 @@ class AveragedLaplace:
         def cell_rho(shift: int) -> Fraction:
             return discrete_laplace_to_rho(self.rate, shift)
 
-        moves = additive.moves(sensitivity)
-        sums = additive.rho_sums((((size, 1) for size in move) for move in moves), cell_rho)
         return additive.assembled(
             self,
             sensitivity,
             relation,
             epsilon=self.rate * sensitivity.l1,
-            rho=max(sums, default=Fraction(0)),
+            rho=additive.largest_sum(additive.moves(sensitivity), cell_rho),
             cell_rho=cell_rho,
             evidence=self.evidence,
         )

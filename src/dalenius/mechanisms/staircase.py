@@ -156,11 +156,8 @@ class Staircase:
             epsilon = self.epsilon * most
             rho = pure_to_rho(epsilon)
         else:
-            losses = [[self.largest_loss(s) for s in move] for move in moves]
-            epsilon = max((sum(row, Fraction(0)) for row in losses), default=Fraction(0))
-            rho = max(
-                (sum((pure_to_rho(e) for e in row), Fraction(0)) for row in losses), default=Fraction(0)
-            )
+            epsilon = additive.largest_sum(moves, self.largest_loss)
+            rho = additive.largest_sum(moves, lambda s: pure_to_rho(self.largest_loss(s)))
         return PrivacyProfile(
             relation=relation, epsilon=epsilon, rho=min(rho, pure_to_rho(epsilon)), evidence=self.evidence
         )
@@ -182,11 +179,10 @@ class Staircase:
         """epsilon over the number of cells that can move by so much."""
         if budget.epsilon is None or not sensitivity.l1:
             return ()
-        widths = max(
-            (sum(ceil(Fraction(s) / sensitivity.linf) for s in move) for move in additive.moves(sensitivity)),
-            default=1,
+        widths = additive.largest_sum(
+            additive.moves(sensitivity), lambda s: Fraction(ceil(s / sensitivity.linf))
         )
-        return (budget.epsilon / max(widths, 1),)
+        return (budget.epsilon / max(widths, Fraction(1)),)
 
 
 def _check_epsilon(epsilon: Fraction) -> None:

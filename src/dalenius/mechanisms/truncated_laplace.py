@@ -169,12 +169,9 @@ class TruncatedLaplace:
 
     def impossible(self, sensitivity: Sensitivity) -> Fraction:
         """Probability of an output that cannot occur under the neighbour, rounded up; exact up to rounding."""
-        worst = Fraction(0)
-        for move in additive.moves(sensitivity):
-            kept = Fraction(1)
-            for size in move:
-                kept *= 1 - self._cell_delta(size)
-            worst = max(worst, 1 - kept)
+        worst = 1 - additive.least_product(
+            additive.moves(sensitivity), lambda size: 1 - self._cell_delta(size)
+        )
         return worst if worst == 1 else round_up(worst, 10**40)
 
     def _cell_delta(self, size: int) -> Fraction:

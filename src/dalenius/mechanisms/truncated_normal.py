@@ -171,8 +171,10 @@ class TruncatedNormal(finite_noise.SquaredExponential):
         return [additive.nice(Fraction(rate * f)) for f in (0.5, 1.0, 1.5)]
 
 
-def _near(rate: float, most: int, moves: Sequence[Sequence[int]], delta: float) -> int:
+def _near(rate: float, most: int, moves: tuple[tuple[int, ...], ...], delta: float) -> int:
     """About the shortest limit at which no move fails more often than delta."""
+    listed, _, counts = additive.tallied_moves(moves)
+    sizes = np.array(listed, dtype=np.int64)
     x = np.arange(most + 1, dtype=np.float64)
     weight = np.exp(-rate * x * x)
     half = np.cumsum(weight)
@@ -181,16 +183,13 @@ def _near(rate: float, most: int, moves: Sequence[Sequence[int]], delta: float) 
         total = 2 * half[limit] - 1
         if weight[limit] > delta * total:
             continue
-        worst = 0.0
-        for move in moves:
-            ends = (half[limit] - (half[limit - s] if s <= limit else 0.0) for s in move)
-            worst = max(worst, sum(end / total for end in ends))
-        if worst <= delta:
+        ends = half[limit] - np.where(sizes <= limit, half[np.maximum(limit - sizes, 0)], 0.0)
+        if float((counts @ ends).max(initial=0.0)) <= delta * total:
             return limit
     return most
 
 
-def _failing(rate: float, limit: int, moves: Sequence[Sequence[int]]) -> float:
+def _failing(rate: float, limit: int, moves: tuple[tuple[int, ...], ...]) -> float:
     """About the largest mass that a move makes impossible, to many more digits than the edge is wide."""
     effort.spend(limit // 8)
     x = np.arange(limit + 1, dtype=np.float64)
@@ -209,7 +208,9 @@ def _failing(rate: float, limit: int, moves: Sequence[Sequence[int]]) -> float:
         )
         return float(inside) / whole
 
-    return max((-expm1(sum(log1p(-min(share(s), 1 - 1e-15)) for s in move)) for move in moves), default=0.0)
+    sizes, _, counts = additive.tallied_moves(moves)
+    logs = counts @ np.array([-log1p(-min(share(size), 1 - 1e-15)) for size in sizes])
+    return -expm1(-float(logs.max(initial=0.0)))
 
 
 def _kept(law: TruncatedNormal, move: Sequence[int]) -> Fraction:
