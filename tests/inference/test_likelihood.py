@@ -138,6 +138,17 @@ def test_interpolation_equals_the_direct_engine(laplace, epsilon, limit) -> None
     assert part.residual[0] == pytest.approx(fast.residual[2])
 
 
+def test_interpolation_under_very_wide_noise_is_the_direct_likelihood(laplace) -> None:
+    channel = Shifted(Noise.of(laplace("0.005", 4000)))
+    rng = np.random.default_rng(3)
+    values = channel.send(rng.poisson(np.geomspace(1, 3000, 40)), rng)[None, :]
+    means = rng.uniform(0, 1, 40)[None, :] * np.resize([3.0, 300.0, 9000.0, 60_000.0], 40)
+    direct = CountLikelihood(channel, values[0])(means[0])
+    fast = GridLikelihood(channel, values)(means)
+    assert fast.log_likelihood[0] == pytest.approx(direct.log_likelihood, abs=1e-6)
+    assert fast.residual[0] == pytest.approx(direct.residual, rel=1e-5, abs=1e-3)
+
+
 def test_interpolation_far_off_the_grid(laplace) -> None:
     channel = Shifted(Noise.of(laplace("0.5", 10)))
     values = np.array([[100, 0, 3]])

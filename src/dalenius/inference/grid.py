@@ -3,7 +3,8 @@
 On that scale a Poisson log-likelihood has unit curvature everywhere, and is closer to a parabola the larger the mean, so that
 two step widths serve all means. Values and derivatives at the nodes are exact (matrix products of P(x | a) with Poisson probabilities); between nodes cubic Hermite
 interpolation errs by less than 1e-6, and what lies off the grid is evaluated directly. Released values are taken in
-blocks, each with the nodes within its reach, so that large counts cost no more than small ones.
+blocks, each with the nodes within its reach, so that large counts cost no more than small ones; under very wide noise each node looks
+at the counts that its Poisson law can give, not at all that the noise allows.
 """
 
 import numpy as np
@@ -18,6 +19,41 @@ _REACH, _WIDE_REACH = 9.0, 7.0
 _WIDE_FROM = 40.0
 _BLOCK = 128
 _LEAST_LOG = -650.0
+_WIDE_WINDOW = 1 << 12
+_RUN = 4.0
+# Counts that are left out add less than exp(-48) of a value's largest probability; a likelihood this many logarithms below it is
+# evaluated directly, so that others are right to 1e-8.
+_FAINT = 29.0
+
+
+def _runs(s: FloatArray) -> list[slice]:
+    """Nodes that are near to each other, a few standard deviations at a time."""
+    starts = np.searchsorted(s, np.arange(0.0, float(s[-1]) + _RUN, _RUN))
+    return [slice(int(a), int(b)) for a, b in zip(starts, [*starts[1:], len(s)], strict=True) if a < b]
+
+
+def _counts(mu: FloatArray, low: int, high: int) -> slice:
+    """Counts within ten standard deviations and fifty of some means: all others have probability below exp(-48) together."""
+    least, most = float(mu[0]), float(mu[-1])
+    start = min(max(int(least - 10 * np.sqrt(least)) - 50, low), high - 1)
+    return slice(start, max(min(int(most + 10 * np.sqrt(most)) + 51, high), start + 1))
+
+
+def _sums(
+    seen: FloatArray, mu: FloatArray, span: slice
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Likelihood (scaled by the peak of each node), residual, variance and log-likelihood at some means."""
+    a = np.arange(span.start, span.stop)
+    log_poisson = a[:, None] * np.log(mu) - mu - gammaln(a + 1.0)[:, None]
+    # Each node is scaled by its own peak over the block, so that no row underflows without being flagged.
+    peak = log_poisson.max(0)
+    poisson = np.exp(log_poisson - peak)
+    centred = a[:, None] - mu
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f = seen @ poisson
+        residual = (seen @ (poisson * centred)) / f
+        variance = (seen @ (poisson * centred**2)) / f - residual**2
+        return f, residual, variance, np.log(f) + peak
 
 
 class GridLikelihood:
@@ -58,25 +94,24 @@ class GridLikelihood:
         centre = np.maximum(channel.centre(values), 0.0)
         reach = np.sqrt(channel.variance(centre, values).max()) * 4
         near = 2 * np.sqrt(max(float(centre.min()) - reach, 0.0))
-        step, beyond = (WIDE_STEP, _WIDE_REACH) if near > _WIDE_FROM else (STEP, _REACH)
+        # The window of wide noise is far wider than a Poisson law, and the likelihood as smooth as the noise.
+        is_wide = high - low > _WIDE_WINDOW
+        step, beyond = (WIDE_STEP, _WIDE_REACH) if near > _WIDE_FROM or is_wide else (STEP, _REACH)
         far = 2 * np.sqrt(float(centre.max()) + reach) + beyond
         node = np.arange(int(max(near - beyond, 0.0) / step), int(far / step) + 2)
         s = np.maximum(node * step, 1e-7)
         mu = s * s / 4
-        a = np.arange(low, high)
-        seen = np.zeros((len(values), len(a)))
+        seen = np.zeros((len(values), high - low))
         np.put_along_axis(seen, (first - low)[:, None] + np.arange(rows.shape[1]), np.exp(rows), axis=1)
-        log_poisson = a[:, None] * np.log(mu) - mu - gammaln(a + 1.0)[:, None]
-        # Each node is scaled by its own peak over the block, so that no row underflows without being flagged.
-        peak = log_poisson.max(0)
-        poisson = np.exp(log_poisson - peak)
-        centred = a[:, None] - mu
-        with np.errstate(divide="ignore", invalid="ignore"):
-            f = seen @ poisson
-            residual = (seen @ (poisson * centred)) / f
-            variance = (seen @ (poisson * centred**2)) / f - residual**2
-            log_f = np.log(f) + peak
-            table = np.stack([log_f, residual * 2 / s, residual, 2 * variance / s - s / 2, variance], axis=-1)
+        f, residual, variance, log_f = (np.empty((len(values), len(mu))) for _ in range(4))
+        # Nodes are then taken in runs, each with the counts that it can give.
+        for nodes in _runs(s) if is_wide else [slice(0, len(s))]:
+            span = _counts(mu[nodes], low, high) if is_wide else slice(low, high)
+            part = _sums(seen[:, span.start - low : span.stop - low], mu[nodes], span)
+            f[:, nodes], residual[:, nodes], variance[:, nodes], log_f[:, nodes] = part
+        if is_wide:
+            f[log_f < np.log(seen.max(1, keepdims=True)) - _FAINT] = 0.0
+        table = np.stack([log_f, residual * 2 / s, residual, 2 * variance / s - s / 2, variance], axis=-1)
         table[np.log(np.maximum(f, 1e-320)) < _LEAST_LOG] = np.nan
         if node[0] == 0:
             self._origin(table, first, rows)

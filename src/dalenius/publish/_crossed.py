@@ -7,37 +7,52 @@ from dalenius.core.release import Release
 from dalenius.linear.cells import Cell
 from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
 from dalenius.linear.display import Display
-from dalenius.spec.speech import caption, heading, name_of, rounding, unit_of
+from dalenius.publish._spoken import number, word
+from dalenius.spec.speech import DEFAULT, caption, heading, name_of, rounding, unit_of
 
 MOST_ROWS = 400
 _MOST_CELLS = 20_000
 
 
-def crossed(release: Release, display: Display, confidence: float, most_rows: int = MOST_ROWS) -> str:
+def crossed(
+    release: Release,
+    display: Display,
+    confidence: float,
+    most_rows: int = MOST_ROWS,
+    language: str = DEFAULT,
+) -> str:
     """A heading, the crossed table and its caption; rows beyond `most_rows` are left out, and counted."""
     table, subject = display.table, release.about
     unit = unit_of(release, table)
-    head = f"<h2>{escape(heading(release, table) + (f' ({unit})' if unit else ''))}</h2>"
+    head = f"<h2>{escape(heading(release, table, language) + (f' ({unit})' if unit else ''))}</h2>"
     if table.space.size > _MOST_CELLS:
-        return f'{head}<p class="note">{table.space.size:,} cells: too many for a page; they are in the CSV file.</p>'
+        said = word("too_many", language, cells=number(table.space.size, language=language))
+        return f'{head}<p class="note">{said}</p>'
     places = asked_layout(subject, table)
     crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-    said = " ".join(filter(None, (caption(release, table, confidence), rounding(display))))
-    body, left_out = _body(crosstab, display.digits, most_rows)
-    note = f'<p class="note">{left_out:,} more rows are in the CSV file.</p>' if left_out else ""
-    columns = _head(release, crosstab)
+    said = " ".join(
+        filter(None, (caption(release, table, confidence, language), rounding(display, language)))
+    )
+    body, left_out = _body(crosstab, display.digits, most_rows, language)
+    note = _left_out(left_out, language) if left_out else ""
+    columns = _head(release, crosstab, language)
     return (
         f'{head}<div class="scroll"><table><thead>{columns}</thead><tbody>{body}</tbody></table></div>'
         f'{note}<p class="note">{escape(said)}</p>'
     )
 
 
-def _head(release: Release, crosstab: Crosstab) -> str:
+def _left_out(rows: int, language: str) -> str:
+    said = word("more_rows", language, rows=number(rows, language=language))
+    return f'<p class="note">{said}</p>'
+
+
+def _head(release: Release, crosstab: Crosstab, language: str) -> str:
     """Headings of the columns, one line an axis; the last line also names the rows."""
     stub = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
     rows = "".join(f'<th scope="col">{escape(name)}</th>' for name in stub)
     if not crosstab.heads:
-        return f'<tr>{rows}<th scope="col" class="n">Value</th></tr>'
+        return f'<tr>{rows}<th scope="col" class="n">{word("value", language)}</th></tr>'
     lines = []
     for place, labels in enumerate(crosstab.heads):
         name = name_of(release.about, crosstab.column_axes[place].name)
@@ -47,13 +62,17 @@ def _head(release: Release, crosstab: Crosstab) -> str:
             f'<th scope="{"colgroup" if span > 1 else "col"}" class="n" colspan="{span}">{escape(label)}</th>'
             for label, span in labels
         )
-        total = '<th scope="col" class="n">Total</th>' if crosstab.has_totals and is_last else ""
+        total = _total(language) if crosstab.has_totals and is_last else ""
         over = f'<tr><td colspan="{len(stub)}"></td><th colspan="{crosstab.width}">{escape(name)}</th></tr>'
         lines.append(f"{over}<tr>{start}{cells}{total}</tr>")
     return "".join(lines)
 
 
-def _body(crosstab: Crosstab, digits: int, most_rows: int) -> tuple[str, int]:
+def _total(language: str) -> str:
+    return f'<th scope="col" class="n">{word("total", language)}</th>'
+
+
+def _body(crosstab: Crosstab, digits: int, most_rows: int, language: str) -> tuple[str, int]:
     """Rows of all sheets up to a limit, and how many are left out."""
     width, parts, written = max(len(crosstab.row_axes), 1), [], 0
     everything = sum(len(sheet.lines) for sheet in crosstab.sheets)
@@ -66,49 +85,52 @@ def _body(crosstab: Crosstab, digits: int, most_rows: int) -> tuple[str, int]:
                 f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>'
             )
         for line in sheet.lines[: most_rows - written]:
-            parts.append(_row(line, width, digits))
+            parts.append(_row(line, width, digits, language))
         written += len(sheet.lines)
     return "".join(parts), max(everything - most_rows, 0)
 
 
-def _row(line: Line, width: int, digits: int) -> str:
+def _row(line: Line, width: int, digits: int, language: str) -> str:
     if line.is_total or not line.labels:
-        labels = f'<th scope="row" colspan="{width}">Total</th>'
+        labels = f'<th scope="row" colspan="{width}">{word("total", language)}</th>'
     else:
         labels = "".join(
             f'<th scope="row"{f" rowspan={span}" if span > 1 else ""}>{escape(label)}</th>'
             for label, span in line.labels
         )
-    return f"<tr>{labels}{''.join(_cell(cell, digits) for cell in line.cells)}</tr>"
+    return f"<tr>{labels}{''.join(_cell(cell, digits, language) for cell in line.cells)}</tr>"
 
 
-def _cell(cell: Cell, digits: int) -> str:
+def _cell(cell: Cell, digits: int, language: str) -> str:
     kind = "n total" if cell.is_total else "n"
     if cell.value is None:
-        text = "structural zero" if cell.is_structural else "selected" if cell.is_selected else "–"
+        key = "structural" if cell.is_structural else "selected" if cell.is_selected else ""
+        text = word(key, language) if key else "–"
         return f'<td class="{kind}">{text}</td>'
-    return f'<td class="{kind}">{cell.value:,.{digits}f}{_error(cell, digits)}</td>'
+    return f'<td class="{kind}">{number(cell.value, digits, language)}{_error(cell, digits, language)}</td>'
 
 
-def _error(cell: Cell, digits: int) -> str:
+def _error(cell: Cell, digits: int, language: str) -> str:
     """The margin of error, or the interval where declared bounds cut it; the one that allows for sampling beside it."""
     if not cell.half:
         return ""
     if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        text = f"<small>{_below(cell.lower, digits)} – {_above(cell.upper, digits)}</small>"
+        ends = _below(cell.lower, digits, language), _above(cell.upper, digits, language)
+        text = f"<small>{ends[0]} – {ends[1]}</small>"
     else:
-        text = f"<small>± {_above(cell.half, digits)}</small>"
+        text = f"<small>± {_above(cell.half, digits, language)}</small>"
     if cell.half_with_sampling:
-        text += f"<small>± {_above(cell.half_with_sampling, digits)} with sampling</small>"
+        wide = _above(cell.half_with_sampling, digits, language)
+        text += f"<small>± {wide} {word('with_sampling', language)}</small>"
     return text
 
 
-def _below(end: float, digits: int) -> str:
+def _below(end: float, digits: int, language: str) -> str:
     scale = 10.0**digits
-    return f"{floor(round(end * scale, 6)) / scale:,.{digits}f}"
+    return number(floor(round(end * scale, 6)) / scale, digits, language)
 
 
-def _above(half: float, digits: int) -> str:
+def _above(half: float, digits: int, language: str) -> str:
     """A margin is never shown smaller than it is."""
     scale = 10.0**digits
-    return f"{ceil(round(half * scale, 6)) / scale:,.{digits}f}"
+    return number(ceil(round(half * scale, 6)) / scale, digits, language)

@@ -7,6 +7,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.release import Release, Table
 from dalenius.errors import RequestError
+from dalenius.spec.speech import DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,8 @@ class Format:
 
     `write` takes a release, and a table too if `is_per_table`; without a table it writes all. `stem` names the
     file in the directory of a release; a format without one is written where its ending asks for it. Exactly one format
-    `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory.
+    `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory. One that
+    `is_spoken` is for reading: its `write` takes the reader's `language`.
     """
 
     name: str
@@ -25,15 +27,17 @@ class Format:
     read: Callable[[bytes], Release] | None = None
     is_per_table: bool = False
     is_document: bool = False
+    is_spoken: bool = False
     stem: str = ""
 
-    def content(self, release: Release, *table: Table) -> bytes:
-        """The bytes of a file."""
+    def content(self, release: Release, *table: Table, language: str = DEFAULT) -> bytes:
+        """The bytes of a file; the language is that of words for readers, where a format has any."""
         if not (release.tables or self.is_document):
             raise RequestError(
                 f"This release has no table: the outcome was 'no reply'. Its {document().name.upper()} document says so."
             )
-        made: Any = self.write(release, *table)
+        spoken = {"language": language} if self.is_spoken else {}
+        made: Any = self.write(release, *table, **spoken)
         return made.encode() if isinstance(made, str) else bytes(made)
 
 

@@ -16,8 +16,9 @@ from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
 from dalenius.publish._crossed import crossed
 from dalenius.publish._format import Format
+from dalenius.publish._spoken import notes, number, word
 from dalenius.spec.answer import as_read
-from dalenius.spec.speech import conditions, has_error, title_of_release
+from dalenius.spec.speech import DEFAULT, conditions, has_error, title_of_release
 
 __all__ = ["HTML", "to_html"]
 
@@ -36,63 +37,67 @@ dd{overflow-wrap:anywhere}svg{max-width:100%;height:auto}figure{margin:1.5rem 0}
 """
 
 
-def to_html(release: Release, title: str | None = None, confidence: float = 0.95) -> str:
-    """Every table of a release as one page."""
-    release = as_read(release)
+def to_html(
+    release: Release, title: str | None = None, confidence: float = 0.95, language: str = DEFAULT
+) -> str:
+    """Every table of a release as one page; labels are those of the release, whatever the language of the words is."""
+    release = as_read(release, language)
     source, subject = release.provenance, release.about
-    name = title or subject.title or title_of_release(release)
-    only = "" if release.members else _covered(subject)
-    parts = "".join(_part(release, part, confidence) for part in release.parts)
+    name = title or subject.title or title_of_release(release, language)
+    only = "" if release.members else _covered(subject, language)
+    parts = "".join(_part(release, part, confidence, language) for part in release.parts)
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(name)}</title>'
+        f'<!doctype html><html lang="{escape(language)}"><head><meta charset="utf-8"><title>{escape(name)}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(name)}</h1>"
-        f'<p class="lead">{escape(subject.dataset or source.dataset)}, version {escape(source.version)}</p>{only}'
-        f"<p>{escape(source.guarantee)}</p>{parts}{_facts(release)}</main></body></html>"
+        f'<p class="lead">{escape(subject.dataset or source.dataset)}, {word("version", language)}'
+        f" {escape(source.version)}</p>{only}"
+        f"<p>{escape(source.guarantee)}</p>{parts}{_facts(release, language)}</main></body></html>"
     )
 
 
-def _covered(subject: Subject) -> str:
+def _covered(subject: Subject, language: str) -> str:
     """Whose records are counted."""
-    only = f"<p><strong>Only</strong> {escape('; '.join(conditions(subject)))}</p>" if subject.where else ""
+    said = escape("; ".join(conditions(subject)))
+    only = f"<p><strong>{word('only', language)}</strong> {said}</p>" if subject.where else ""
     return only + (f"<p>{escape(subject.universe)}</p>" if subject.universe else "")
 
 
-def _part(release: Release, part: Release, confidence: float) -> str:
+def _part(release: Release, part: Release, confidence: float, language: str) -> str:
     """The tables of a release; those of a batch's member stand under its own words."""
     head = ""
     if release.members:
         title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
-        silent = "" if part.tables else "<p>The outcome was 'no reply'. It was charged like any other.</p>"
-        head = f"{title}{_covered(part.about)}{silent}"
+        silent = "" if part.tables else f"<p>{word('no_reply', language)}</p>"
+        head = f"{title}{_covered(part.about, language)}{silent}"
     return head + "".join(
-        f"<section>{crossed(part, display, confidence)}{_figure(part, display, confidence)}</section>"
+        f"<section>{crossed(part, display, confidence, language=language)}"
+        f"{_figure(part, display, confidence, language)}</section>"
         for display in displayed(part)
     )
 
 
-def _figure(release: Release, display: Display, confidence: float) -> str:
+def _figure(release: Release, display: Display, confidence: float, language: str) -> str:
     """The picture, and what it shows and leaves out."""
     if display.table.space.size < 2 or not np.isfinite(display.values).any():
         return ""
     lower, upper = bounds(release, display.table, confidence)
-    bars, drawn = bar_chart(display, lower, upper)
-    note = "Bars are released values" + (
-        f"; whiskers are {level(confidence)} margins of error from the privacy noise."
-        if has_error(display.table)
-        else ", without a margin of error."
-    )
-    numbers = int(np.isfinite(display.values).sum())
+    bars, drawn = bar_chart(display, lower, upper, language)
+    error = "whiskers" if has_error(display.table) else "no_error"
+    note = word("bars", language) + word(error, language, level=level(confidence))
+    numbers, cells = int(np.isfinite(display.values).sum()), display.table.space.size
     if drawn < numbers:
-        note += f" The {drawn} largest of {numbers:,} numbers are drawn; the rest is left out."
-    if numbers < display.table.space.size:
-        note += f" {display.table.space.size - numbers:,} cells without a number are left out."
+        note += word("largest", language, drawn=drawn, numbers=number(numbers, language=language))
+    if numbers < cells:
+        note += word("no_number", language, cells=number(cells - numbers, language=language))
     if (display.values < 0).any():
-        note += " Negative values are drawn as zero."
+        note += word("negative", language)
     return f"<figure>{bars}<figcaption>{note}</figcaption></figure>"
 
 
-def bar_chart(display: Display, lower: FloatArray, upper: FloatArray) -> tuple[str, int]:
+def bar_chart(
+    display: Display, lower: FloatArray, upper: FloatArray, language: str = DEFAULT
+) -> tuple[str, int]:
     """Bars with whiskers for the largest cells, as SVG, and how many there are."""
     values = display.values
     finite = np.flatnonzero(np.isfinite(values))
@@ -104,7 +109,7 @@ def bar_chart(display: Display, lower: FloatArray, upper: FloatArray) -> tuple[s
     for line, i in enumerate(order):
         y = 10 + line * row
         length = max(values[i], 0) / top * width
-        label = _cell_name(display.table.space, i)
+        label = _cell_name(display.table.space, i, language)
         parts.append(
             f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>'
         )
@@ -119,40 +124,49 @@ def bar_chart(display: Display, lower: FloatArray, upper: FloatArray) -> tuple[s
                 ' stroke="#b3541e" stroke-width="1.5" fill="none"/>'
             )
         parts.append(
-            f'<text x="{end + 8:.1f}" y="{y + 12}" font-size="11">{values[i]:,.{display.digits}f}</text>'
+            f'<text x="{end + 8:.1f}" y="{y + 12}" font-size="11">'
+            f"{number(values[i], display.digits, language)}</text>"
         )
     height = 20 + row * len(order)
     drawing = (
-        f'<svg role="img" aria-label="Bar chart of the released values" viewBox="0 0 {left + width + 90} {height}"'
+        f'<svg role="img" aria-label="{word("chart", language)}" viewBox="0 0 {left + width + 90} {height}"'
         f' font-family="system-ui,sans-serif">{"".join(parts)}</svg>'
     )
     return drawing, len(order)
 
 
-def _cell_name(space: CellSpace, index: int) -> str:
+def _cell_name(space: CellSpace, index: int, language: str) -> str:
     places = np.unravel_index(index, space.shape)
     labels = [axis.labels[place] for axis, place in zip(space.axes, places, strict=True)]
-    name = " · ".join(labels) or "total"
+    name = " · ".join(labels) or word("total", language).lower()
     return name if len(name) <= 40 else f"{name[:39]}…"
 
 
-def _facts(release: Release) -> str:
+def _facts(release: Release, language: str) -> str:
     source = release.provenance
     facts = {
-        "Data set": source.dataset,
-        "Population": source.population,
-        "Version": source.version,
-        "Definition": source.definition,
-        "Budget": ", ".join(f"{k} = {v}" for k, v in source.budget.items() if k != "definition"),
-        "Neighbours": str(source.neighbours.get("relation", "")),
-        "Mechanism": f"{source.mechanism} ({source.strategy})",
-        "Request": source.digest,
-        "Ledger entry": source.ledger_entry,
-        "Software": source.software,
+        "dataset": source.dataset,
+        "population": source.population,
+        "version_of": source.version,
+        "definition": source.definition,
+        "budget": ", ".join(f"{k} = {v}" for k, v in source.budget.items() if k != "definition"),
+        "neighbours": str(source.neighbours.get("relation", "")),
+        "mechanism": f"{source.mechanism} ({source.strategy})",
+        "request": source.digest,
+        "entry": source.ledger_entry,
+        "software": source.software,
     }
-    items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-    notes = "".join(f"<p><strong>Note.</strong> {escape(w)}</p>" for w in source.warnings)
-    return f"<h2>Where this comes from</h2><dl>{items}</dl>{notes}"
+    items = "".join(f"<dt>{word(k, language)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    head = word("note", language)
+    said = "".join(f"<p><strong>{head}</strong> {escape(note)}</p>" for note in notes(release, language))
+    return f"<h2>{word('facts', language)}</h2><dl>{items}</dl>{said}"
 
 
-HTML = Format(name="html", suffixes=(".html", ".htm"), media_type="text/html", write=to_html, stem="table")
+HTML = Format(
+    name="html",
+    suffixes=(".html", ".htm"),
+    media_type="text/html",
+    write=to_html,
+    is_spoken=True,
+    stem="table",
+)

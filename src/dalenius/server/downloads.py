@@ -10,6 +10,7 @@ from dalenius.publish._format import document
 from dalenius.publish._format import formats as every_format
 from dalenius.server.errors import NotAcceptable
 from dalenius.server.views import Download
+from dalenius.spec.speech import DEFAULT
 
 
 def formats() -> Mapping[str, str]:
@@ -22,12 +23,17 @@ def read(stored: StoredRelease) -> Release:
     return from_json(stored.document).with_(status=Status(stored.status))
 
 
-def render(release: Release, name: str, *, is_public: bool) -> Download:
-    """A release in one format."""
+def is_spoken(name: str) -> bool:
+    """Whether a format has words for readers."""
+    return name in formats() and every_format()[name].is_spoken
+
+
+def render(release: Release, name: str, *, is_public: bool, language: str = DEFAULT) -> Download:
+    """A release in one format, in the reader's language where it has words."""
     if name not in formats():
         raise NotAcceptable(f"There is no format {name[:20]!r}.", known=sorted(formats()))
     form = every_format()[name]
-    content = form.content(release)
+    content = form.content(release, language=language)
     entry = release.provenance.ledger_entry or release.provenance.digest
     kind = form.media_type
     return Download(

@@ -17,6 +17,7 @@ from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
 from dalenius.server.operations import Desk, Document
 from dalenius.server.views import DatasetView, Download, ReleaseView
+from dalenius.spec.speech import DEFAULT
 
 _CACHED = 256
 _RECENT_SECONDS = 0.05
@@ -216,6 +217,8 @@ class Reading:
         self.lists.release(served)
         return self.lists.view(served)
 
-    def download_of(self, release: Release, format: str, *, is_public: bool = True) -> Download:
-        """A release that is not stored by itself (an answer from a list, an anchored view) in one of the formats."""
-        return downloads.render(release, format, is_public=is_public)
+    def download_of(
+        self, release: Release, format: str, *, is_public: bool = True, language: str = DEFAULT
+    ) -> Download:
+        """A release that is not stored as it is sent (an answer from a list, an anchored view, another language)."""
+        return downloads.render(release, format, is_public=is_public, language=language)

@@ -1,5 +1,6 @@
 """A data set speaks the reader's language where its document does; requests and documents keep its own words."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,20 @@ def test_a_released_table_is_shown_in_the_readers_language_and_downloaded_in_its
     assert "Managers" in english and "Führungskräfte" not in english
     download = TestClient(app).get(f"/api/v1/releases/{entry}", headers={"Accept": "text/csv"}).text
     assert "Führungskräfte" not in download
+    english, german = pages(app, f"/r/{entry}.html")
+    assert '<html lang="en">' in english and "Where this comes from" in english and "Managers" in english
+    assert '<html lang="de">' in german and "Woher das kommt" in german and "Insgesamt" in german
+    for own, said in (
+        ("Managers", "Führungskräfte"),
+        ("female", "weiblich"),
+        ("Labour force survey", "Arbeitskräfteerhebung"),
+        ("margin of error", "Fehlerspanne"),
+        ("Number of records", "Anzahl der Datensätze"),
+    ):
+        assert own not in german and said in german, own
+    numbers = [re.findall(r">(-?[\d.,]+)<small>± ([\d.,]+)</small>", text) for text in (english, german)]
+    swapped = str.maketrans(",.", ".,")
+    assert numbers[0] and [(a.translate(swapped), b.translate(swapped)) for a, b in numbers[0]] == numbers[1]
 
 
 def test_a_title_says_which_property_which_range_which_end_and_which_other_variable(app: Any) -> None:

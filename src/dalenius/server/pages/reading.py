@@ -11,12 +11,16 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.downloads import is_spoken
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.comparison import difference_margin
+from dalenius.server.pages.page import language_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown
+from dalenius.server.pages.spoken import spoken_release
 from dalenius.server.views import Download
+from dalenius.spec.speech import DEFAULT
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -150,8 +154,12 @@ def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
 
 @router.get("/r/{entry}.{format}")
 def download(request: Request, entry: str, format: str, user: CurrentUser) -> Response:
-    """A released table as a file."""
-    return _send(request, services_of(request).reading.download(user, entry, format))
+    """A released table as a file, in the reader's language where it has words."""
+    reading, language = services_of(request).reading, language_of(request)
+    if language == DEFAULT or not is_spoken(format):
+        return _send(request, reading.download(user, entry, format))
+    spoken = spoken_release(Shown.find(request, entry, user), reading.release(user, entry))
+    return _send(request, reading.download_of(spoken, format, is_public=False, language=language))
 
 
 @router.get("/d/{name}/list.{format}")
@@ -162,11 +170,16 @@ def download_listed(request: Request, name: str, format: str, user: CurrentUser)
     release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The ready list of this data set does not hold this table.")
-    return _send(request, services.reading.download_of(release, format))
+    language = language_of(request)
+    if language != DEFAULT and is_spoken(format):
+        release = spoken_release(Shown(request, user, release, None, state), release)
+    return _send(request, services.reading.download_of(release, format, language=language))
 
 
 def _send(request: Request, file: Download) -> Response:
     headers = {"ETag": file.etag, "Content-Disposition": f'attachment; filename="{file.filename}"'}
+    # The same address holds the same file in other words for who reads another language.
+    headers["Vary"] = "Cookie, Accept-Language"
     if file.is_public:
         headers["Cache-Control"] = "private, max-age=60"
     if request.headers.get("if-none-match") == file.etag:

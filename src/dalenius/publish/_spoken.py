@@ -1,0 +1,93 @@
+"""The words and numbers of a page for readers of one language; what a language lacks is said in English."""
+
+from collections.abc import Mapping
+
+from dalenius.core.release import Release
+from dalenius.spec.remarks import in_language
+from dalenius.spec.speech import DEFAULT
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "bars": "Bars are released values",
+        "whiskers": "; whiskers are {level} margins of error from the privacy noise.",
+        "no_error": ", without a margin of error.",
+        "largest": " The {drawn} largest of {numbers} numbers are drawn; the rest is left out.",
+        "no_number": " {cells} cells without a number are left out.",
+        "negative": " Negative values are drawn as zero.",
+        "chart": "Bar chart of the released values",
+        "version": "version",
+        "only": "Only",
+        "no_reply": "The outcome was 'no reply'. It was charged like any other.",
+        "too_many": "{cells} cells: too many for a page; they are in the CSV file.",
+        "more_rows": "{rows} more rows are in the CSV file.",
+        "value": "Value",
+        "total": "Total",
+        "structural": "structural zero",
+        "selected": "selected",
+        "with_sampling": "with sampling",
+        "facts": "Where this comes from",
+        "note": "Note.",
+        "dataset": "Data set",
+        "population": "Population",
+        "version_of": "Version",
+        "definition": "Definition",
+        "budget": "Budget",
+        "neighbours": "Neighbours",
+        "mechanism": "Mechanism",
+        "request": "Request",
+        "entry": "Ledger entry",
+        "software": "Software",
+    },
+    "de": {
+        "bars": "Balken sind veröffentlichte Werte",
+        "whiskers": "; die Striche sind Fehlerspannen durch das Schutzrauschen, {level}.",
+        "no_error": ", ohne Fehlerspanne.",
+        "largest": " Gezeichnet sind die {drawn} größten von {numbers} Zahlen; die übrigen fehlen im Bild.",
+        "no_number": " {cells} Zellen ohne Zahl fehlen im Bild.",
+        "negative": " Negative Werte sind als null gezeichnet.",
+        "chart": "Balkendiagramm der veröffentlichten Werte",
+        "version": "Fassung",
+        "only": "Nur",
+        "no_reply": "Das Ergebnis war „keine Antwort“. Es wurde wie jedes andere verbucht.",
+        "too_many": "{cells} Zellen: zu viele für eine Seite; sie stehen in der CSV-Datei.",
+        "more_rows": "{rows} weitere Zeilen stehen in der CSV-Datei.",
+        "value": "Wert",
+        "total": "Insgesamt",
+        "structural": "strukturelle Null",
+        "selected": "ausgewählt",
+        "with_sampling": "mit Stichprobe",
+        "facts": "Woher das kommt",
+        "note": "Hinweis.",
+        "dataset": "Datensatz",
+        "population": "Grundgesamtheit",
+        "version_of": "Fassung",
+        "definition": "Definition",
+        "budget": "Budget",
+        "neighbours": "Nachbarn",
+        "mechanism": "Mechanismus",
+        "request": "Anfrage",
+        "entry": "Eintrag im Kontobuch",
+        "software": "Software",
+    },
+}
+_MARKS = {"de": str.maketrans(",.", ".,")}
+
+
+def word(key: str, language: str = DEFAULT, **values: object) -> str:
+    """One of the page's own words."""
+    return WORDS.get(language, WORDS[DEFAULT])[key].format(**values)
+
+
+def number(value: float, digits: int = 0, language: str = DEFAULT) -> str:
+    """With the marks that readers of the language expect.
+
+    >>> number(1234.5, 1), number(1234.5, 1, "de")
+    ('1,234.5', '1.234,5')
+    """
+    text = f"{value:,.{digits}f}"
+    return text.translate(_MARKS[language]) if language in _MARKS else text
+
+
+def notes(release: Release, language: str) -> list[str]:
+    """The remarks of a release; one that is not known in the language as it is stored."""
+    return [in_language(note, language) or note for note in release.provenance.warnings]

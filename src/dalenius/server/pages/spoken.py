@@ -1,0 +1,54 @@
+"""A release for a file that is read: labels, conditions and the promise in the reader's language; numbers and laws as they are."""
+
+from dataclasses import replace
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.release import Condition, Release
+from dalenius.server.pages.shown import Shown
+
+
+def spoken_release(shown: Shown, release: Release) -> Release:
+    """A whole release in the language of the one who is shown it; what the dataset document does not translate keeps its word."""
+    universe = shown.universe["text"]
+    spoken = _spoken(shown, release)
+    return spoken if release.members else spoken.with_(subject=replace(spoken.about, universe=universe))
+
+
+def _spoken(shown: Shown, release: Release) -> Release:
+    promise = shown.wording.promise(release.provenance)
+    whole = release.with_(provenance=replace(release.provenance, guarantee=promise))
+    if release.members:
+        return whole.with_members([_spoken(shown, member) for member in release.members])
+    subject = release.about
+    names = {*subject.labels, *(condition.variable for condition in subject.where)}
+    return whole.with_(
+        tables=tuple(replace(table, space=_space(shown, table.space)) for table in release.tables),
+        # A table finds what it was measured by through its cells, which must have the same names.
+        blocks=tuple(replace(block, space=_space(shown, block.space)) for block in release.blocks),
+        subject=replace(
+            subject,
+            dataset=shown.wording.dataset_title(release.provenance.dataset) or subject.dataset,
+            labels={name: _label(shown, name, subject.label(name)) for name in names},
+            where=tuple(_condition(shown, condition) for condition in subject.where),
+        ),
+    )
+
+
+def _space(shown: Shown, space: CellSpace) -> CellSpace:
+    return replace(space, axes=tuple(_axis(shown, axis) for axis in space.axes))
+
+
+def _axis(shown: Shown, axis: Axis) -> Axis:
+    said = [shown.wording.said(shown.dataset, axis.variable, label) for label in axis.labels]
+    # Two groups that a translation calls alike stay apart under their own words.
+    return axis if len(set(said)) < len(said) else replace(axis, labels=tuple(said))
+
+
+def _condition(shown: Shown, condition: Condition) -> Condition:
+    kept = tuple(shown.wording.said(shown.dataset, condition.variable, label) for label in condition.kept)
+    return replace(condition, kept=kept)
+
+
+def _label(shown: Shown, name: str, stored: str) -> str:
+    label = shown.wording.label(shown.dataset, name)
+    return stored if label == name else label
