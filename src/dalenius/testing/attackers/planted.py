@@ -150,6 +150,7 @@ _PLAIN: Mapping[str, Mapping[str, object]] = {
     "privacy": {"mechanism": None, "strategy": None},
     "table": _PLAIN_COUNT,
 }
+_SUMS: Mapping[str, Mapping[str, object]] = {"table": {"error": None, "replicates": None, "weight": None}}
 _ALL_MARGINS: Mapping[str, object] = {"margins": "all", "universe": "complete", "weight": None}
 _KEYED: Mapping[str, Mapping[str, object]] = {
     "table": {**_PLAIN_COUNT, "keyed": True},
@@ -201,9 +202,14 @@ FAULTS: tuple[Fault, ...] = (
         "count",
         keys={**_PLAIN, "table": {**_PLAIN_COUNT, "rows": ["sex"]}},
     ),
-    Fault("a replaced value counts once", MagnitudeTable, "sensitivity", _as_added, "total"),
+    Fault("a replaced value counts once", MagnitudeTable, "sensitivity", _as_added, "total", keys=_SUMS),
     Fault(
-        "a person's values count as one", MagnitudeTable, "sensitivity", _with_neighbours(max_rows=1), "total"
+        "a person's values count as one",
+        MagnitudeTable,
+        "sensitivity",
+        _with_neighbours(max_rows=1),
+        "total",
+        keys=_SUMS,
     ),
     Fault(
         "weights are priced by their square roots",
