@@ -12,6 +12,8 @@ from typing import IO, Any
 from dalenius.engines._arrow import arrow_table
 from dalenius.errors import DocumentError, TooLarge
 
+_CHUNK = 1 << 22
+_LONG = 1 << 15
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
 _DATABASE = (".duckdb", ".db")
@@ -56,6 +58,10 @@ class ReadableTable:
             return None
         total = 0
         for path in self.files:
+            lines = plain_lines(path)
+            if lines is not None:
+                total += lines - 1
+                continue
             with _lines(path) as stream:
                 total += sum(1 for record in csv.reader(stream, delimiter=self.delimiter) if record) - 1
         return total
@@ -63,6 +69,8 @@ class ReadableTable:
     def has_one_line_a_record(self) -> bool:
         """Whether every record of the CSV files is one line, and all lines end alike; True for other data."""
         for path in self.files if self.is_csv else ():
+            if plain_lines(path) is not None:
+                continue
             ends = set()
             with _content(path) as raw:
                 while chunk := raw.read(1 << 22):
@@ -79,6 +87,31 @@ class ReadableTable:
             if not _opens_no_quotation_late(path, self.delimiter):
                 return False
         return True
+
+
+def plain_lines(path: Path) -> int | None:
+    """How many lines a text file has, where they end alike, none is empty or long, and no quotation mark occurs; otherwise None.
+
+    Each line of such a file is a record, whichever reader reads it.
+    """
+    lines = returns = 0
+    last = b"\n"
+    with _content(path) as raw:
+        while chunk := raw.read(_CHUNK):
+            chunk += raw.read(1) if chunk.endswith(b"\r") else b""
+            crlf = chunk.count(b"\r\n")
+            starts_empty = last == b"\n" and chunk.startswith((b"\n", b"\r"))
+            is_odd = b'"' in chunk or chunk.count(b"\r") != crlf or starts_empty
+            if is_odd or b"\n\n" in chunk or b"\n\r" in chunk or _has_long_line(chunk):
+                return None
+            lines, returns, last = lines + chunk.count(b"\n"), returns + crlf, chunk[-1:]
+    return None if returns not in (0, lines) else lines + (last != b"\n")
+
+
+def _has_long_line(chunk: bytes) -> bool:
+    """Whether some line may be longer than a field can be: a stretch of a quarter of that length has no line end."""
+    whole = range(0, len(chunk) - _LONG + 1, _LONG)
+    return any(chunk.find(b"\n", start, start + _LONG) < 0 for start in whole)
 
 
 def _opens_no_quotation_late(path: Path, delimiter: str) -> bool:

@@ -41,9 +41,10 @@ from dalenius.engines._declared import check_columns
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
+from dalenius.engines._remark_counts import JudgedColumn, may_be_compared, remark_counts
 from dalenius.engines._tally import Tally, listed, used_variables
 from dalenius.errors import DocumentError, InternalError
-from dalenius.spec.coding import DROPPED_CATEGORY, Remark, reader
+from dalenius.spec.coding import DROPPED_CATEGORY
 
 __all__ = ["DuckDBSource"]
 
@@ -216,8 +217,11 @@ class DuckDBSource:
             int(batch.column("n").to_pylist()[0])
             for batch in self._stream(f"SELECT count(*) AS n FROM {self._relation.sql}")
         )
-        variables = {name: self._notes(variable) for name, variable in self.domain.variables.items()}
-        zeros = sum(self._zero_rows(batch) for batch in self._batches(self._zero_variables()))
+        columns = [self._judged(variable) for variable in self.domain.variables.values()]
+        zero_variables = self._zero_variables()
+        zeros = (
+            sum(self._zero_rows(batch) for batch in self._batches(zero_variables)) if zero_variables else 0
+        )
         kept, units, without = total, total, 0
         if self.domain.unit_id is not None:
             kept, (units, without) = len(next(iter(self._bounded().values()))), self._sizes()
@@ -230,7 +234,9 @@ class DuckDBSource:
             "rows_without_unit": without,
             "rows_over_max": total - without - kept,
             "rows_in_structural_zeros": zeros,
-            "variables": variables,
+            "variables": remark_counts(
+                columns, self._relation.sql, self._stream, is_one_pass=self._relation.is_csv
+            ),
         }
 
     def _check_records(self) -> None:
@@ -421,13 +427,19 @@ class DuckDBSource:
             return f"{column}::BIGINT"
         return f"{column}::VARCHAR" if kind.startswith("ENUM") else column
 
-    def _notes(self, variable: Variable) -> dict[str, int]:
-        """How many values were odd, from the distinct raw values."""
-        read = reader(variable)
-        notes = {str(note): 0 for note in Remark}
-        for value, count in self.contents(variable.name):
-            notes[str(read(value)[1])] += count
-        return notes
+    def _judged(self, variable: Variable) -> JudgedColumn:
+        """What the database may judge of a column by itself, and what is left."""
+        column, kind = name_of(variable.source_column), self._types[variable.source_column]
+        if not may_be_compared(variable):
+            return JudgedColumn(variable=variable, rest=column)
+        if kind in _INTEGERS:
+            return JudgedColumn(variable=variable, number=f"{column}::BIGINT")
+        if kind in ("FLOAT", "DOUBLE"):
+            return JudgedColumn(variable=variable, number=f"{column}::DOUBLE", is_float=True)
+        if kind != "VARCHAR":
+            return JudgedColumn(variable=variable, rest=column)
+        (fast, _), (rest, _) = self._expressions(variable.name)
+        return JudgedColumn(variable=variable, number=fast, is_float=True, rest=rest)
 
     def _zero_variables(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
