@@ -67,6 +67,14 @@ class StampedSource(Protocol):
 
 
 @runtime_checkable
+class OneScanSource(Protocol):
+    """A source that reads its rows once for several tables."""
+
+    def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
+        """What `table` gives of each."""
+
+
+@runtime_checkable
 class ConnectedSource(Protocol):
     """A source that holds a connection or a process, which ends when it is closed."""
 

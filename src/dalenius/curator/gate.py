@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dalenius.core.budget import Cost
-from dalenius.core.contracts import KeyedStep, ListingSource, Measurement, Plan, Source
+from dalenius.core.contracts import KeyedStep, ListingSource, Measurement, OneScanSource, Plan, Source
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import LabelsQuery, Query, TableQuery, ValuesQuery
@@ -114,6 +114,10 @@ def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbou
 
 
 def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # type: ignore[type-arg]
+    """The exact aggregates of one step; several tables, or several lists, by one scan where the engine can."""
+    tables = [query for query in queries if isinstance(query, TableQuery)]
+    if len(tables) == len(queries) > 1 and isinstance(source, OneScanSource):
+        return source.tables(tables)
     lists = [query for query in queries if isinstance(query, ValuesQuery)]
     if len(lists) == len(queries) > 1 and isinstance(source, ListingSource):
         return source.lists(lists)

@@ -117,15 +117,24 @@ class DuckDBSource:
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
         """One exact aggregate per cell."""
-        tally = Tally(query=query, domain=self.domain)
-        names = used_variables(query)
-        if self._may_group(query, names):
+        return self.tables([query])[0]
+
+    def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
+        """One exact aggregate per cell of each; what is not grouped by the database is tallied in one scan."""
+        tallies = [Tally(query=query, domain=self.domain) for query in queries]
+        scanned = []
+        for tally in tallies:
+            names = used_variables(tally.query)
+            if not self._may_group(tally.query, names):
+                scanned.append(tally)
+                continue
             for batch, counts in self._grouped(names):
                 tally.add(batch, counts)
-        else:
-            for coded in self._batches(names):
+        names = tuple(dict.fromkeys(name for tally in scanned for name in used_variables(tally.query)))
+        for coded in self._batches(names) if scanned else ():
+            for tally in scanned:
                 tally.add(coded)
-        return Sealed(tally.result())
+        return tuple(Sealed(tally.result()) for tally in tallies)
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core import registry
-from dalenius.core.contracts import Source
+from dalenius.core.contracts import OneScanSource, Source
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
@@ -115,6 +115,7 @@ def check_cases(factory: Factory, cases: Iterable[Case]) -> None:
 
         for query in case.tables:
             check_table(opened, case.domain, case.columns, query)
+        check_tables_together(source, case.tables)
         for values in case.values:
             check_values(opened, case.domain, case.columns, values)
         check_scan(opened, case.domain, case.columns)
@@ -128,6 +129,15 @@ def check_table(factory: Factory, domain: Domain, columns: Columns, query: Table
     assert received.dtype == np.int64
     assert received.shape == (query.space.size,)
     np.testing.assert_array_equal(received, expected)
+
+
+def check_tables_together(source: Source, queries: Sequence[TableQuery]) -> None:
+    """Tables taken in one scan are the tables one by one."""
+    if isinstance(source, OneScanSource):
+        together = [sealed.open_below_the_gate() for sealed in source.tables(queries)]
+        one_by_one = [source.table(query).open_below_the_gate() for query in queries]
+        for received, expected in zip(together, one_by_one, strict=True):
+            np.testing.assert_array_equal(received, expected)
 
 
 def check_values(factory: Factory, domain: Domain, columns: Columns, query: ValuesQuery) -> None:
