@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from dalenius.cli.main import app
+from dalenius.cli.main import app, run
 from dalenius.cli.tables import print_release
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
@@ -160,3 +160,15 @@ def test_a_wide_terminal_shows_one_table(
 def test_reproduce_ends_with_a_summary() -> None:
     last = ok("reproduce", "ft.table2").strip().splitlines()[-1]
     assert last.startswith("1 item, ") and "rounding" in last and "differs" not in last
+
+
+@pytest.mark.parametrize(("given", "kept"), [(None, "1"), ("3", "3")])
+def test_the_linear_algebra_of_a_command_has_one_thread_unless_told_otherwise(
+    given: str | None, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dalenius.cli.main.app", lambda **_: None)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    run()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == kept

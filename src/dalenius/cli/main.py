@@ -1,5 +1,6 @@
 """The command `dalenius`: one verb per file, slow imports inside the verbs so that --help is instant."""
 
+import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated
@@ -96,6 +97,8 @@ def version() -> None:
 
 def run() -> None:
     """Entry point: errors become one line and an exit code, never a traceback."""
+    # Our matrices are small, and threads of the linear algebra would mostly wait for one another; who sets it is heard.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a letter shows a question mark: no text makes a command fail.
         if isinstance(stream, TextIOWrapper):

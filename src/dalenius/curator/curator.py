@@ -10,9 +10,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dalenius import version
 from dalenius.core.budget import MASTER, Cost
@@ -22,7 +23,6 @@ from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
-from dalenius.curator.inspection import Inspection
 from dalenius.curator.memo import may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
@@ -57,6 +57,9 @@ from dalenius.spec.request import RequestDocument
 
 RequestLike = str | Path | Mapping[str, Any] | RequestDocument
 AskedLike = RequestLike | BatchDocument
+if TYPE_CHECKING:
+    from dalenius.curator.inspection import Inspection
+
 DatasetLike = str | Path | Mapping[str, Any] | DatasetDocument
 PolicyLike = str | Path | Mapping[str, Any] | PolicyDocument
 Stage = Callable[[str], None]
@@ -82,9 +85,15 @@ class Curator:
         self.document, self.policy, self.ledger = document, self.holding.policy, ledger
         self.domain = self.holding.domain
         self.planner = Planner(domain=self.domain, policy=self.policy)
-        self.inspection = Inspection(holding=self.holding, planner=self.planner)
         self._owns_ledger = owns_ledger
         self._rng = rng or SystemRandomness()
+
+    @cached_property
+    def inspection(self) -> "Inspection":
+        """The custodian's look at exact values; who only releases does not load it."""
+        from dalenius.curator.inspection import Inspection
+
+        return Inspection(holding=self.holding, planner=self.planner)
 
     @overload
     @classmethod

@@ -335,7 +335,7 @@ class DuckDBSource:
         statement = f"SELECT {chosen}, count(*) AS n FROM {self._relation.sql} GROUP BY {', '.join(columns)}"
         for batch in self._stream(statement):
             coded: dict[str, Column] = {
-                name: code_by_dictionary(self.domain.variable(name), batch.column(f"v{i}"))
+                name: code_array(self.domain.variable(name), batch.column(f"v{i}"))
                 for i, name in enumerate(names)
             }
             yield coded, as_numpy(batch.column("n")).astype(np.int64)

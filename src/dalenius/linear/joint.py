@@ -116,7 +116,7 @@ def cross_covariance(
 
 
 def simulate(
-    release: Release, exact: IntArray, generator: np.random.Generator, size: int = 1
+    release: Release, exact: IntArray, generator: "np.random.Generator", size: int = 1
 ) -> list[list[IntArray]]:
     """Blocks as they would be measured if the interior table were `exact`; for analysis, not for release."""
     law = _joint(release)
@@ -129,7 +129,7 @@ def simulate(
 
 
 def _simulated(
-    block: Block, spec: Mapping[str, Any], law: Joint, interior: IntArray, generator: np.random.Generator
+    block: Block, spec: Mapping[str, Any], law: Joint, interior: IntArray, generator: "np.random.Generator"
 ) -> IntArray:
     names, own = list(law.parameters["axes"]), block.law
     if law.structure == TREE:
@@ -162,7 +162,7 @@ def _simulated(
 
 
 def _simulated_tree(
-    own: Law, spec: Mapping[str, Any], law: TreeLaw, interior: IntArray, generator: np.random.Generator
+    own: Law, spec: Mapping[str, Any], law: TreeLaw, interior: IntArray, generator: "np.random.Generator"
 ) -> IntArray:
     if isinstance(own, Additive):
         counts = law.counts(interior, int(spec["level"]), tuple(spec["axes"])).ravel()
@@ -190,7 +190,7 @@ def _central(law: Any) -> tuple[IntArray, FloatArray]:
     return points, np.cumsum(mass / mass.sum())
 
 
-def _noise(law: IntegerLaw, size: int, generator: np.random.Generator) -> IntArray:
+def _noise(law: IntegerLaw, size: int, generator: "np.random.Generator") -> IntArray:
     points, cumulative = _central(cast(Any, law))
     index = np.searchsorted(cumulative, generator.random(size), side="right")
     return points[np.minimum(index, len(points) - 1)]
