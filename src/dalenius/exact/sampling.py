@@ -3,7 +3,8 @@
 A uniform U in [0, 1) is read bit by bit from the random source, and the answer is the smallest k with F(k) > U.
 Three stages read as few bits as they need:
 
-1. a short first word indexes a guide; where no threshold F(k) lies inside the word's interval, k is decided;
+1. a short first word indexes a guide (for few draws it is compared with the thresholds themselves); where no threshold F(k) lies
+   inside the word's interval, k is decided;
 2. otherwise U is extended to 64 bits and compared with certified enclosures of 2**64 F(k);
 3. where even that is undecided, U and F are refined together, 64 bits at a time, until they separate.
 
