@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
@@ -404,6 +404,32 @@ def survey_file(folder: Path, wave: int) -> FileTruth:
     )
 
 
+def further_steps(way: Way, file: FileTruth, state: dict[str, Any], check: Callable[..., None]) -> None:
+    """Keyed noise, several waves, bootstrap errors, blocks and a batch say the truth of persons with several rows."""
+    schools = {"rows": ["education"], "columns": [state]}
+    check("keyed", {**schools, "keyed": True}, COUNTED, "count(*)", "count(DISTINCT person)")
+    check("wave", schools, COUNTED | {"waves": 2}, "count(*)", "count(DISTINCT person)")
+    hours = {"measure": "total", "of": "hours", "rows": ["sex"], "error": "bootstrap", "replicates": 10}
+    number = file.number("hours")
+    promise = {"definition": "zero_concentrated", "rho": 400, "delta": "1e-6"}
+    check("bootstrap", hours, promise, f"sum({number})", f"sum({number}) / 2")
+    blocks = {
+        "measure": "sample_and_aggregate",
+        "of": "hours",
+        "model": "gaussian_mean",
+        "range": [0, 80],
+        "blocks": 40,
+    }
+    mean = way.ask("blocks", blocks | {"error": "noise"}, SUMMED | {"rho": 100})
+    values = np.array(file.values("hours", {})[()])
+    assert holds(mean, float(values.mean())) and not holds(mean, float(values[values > 0].mean()))
+    batch = way.curator.release({"table": [schools, {"rows": ["sex"]}], "privacy": COUNTED})
+    for one in batch.parts:
+        order = [axis.variable for axis in one.table.space.axes]
+        assert covers(one, one.table, file.table("count(*)", {}, *order))
+        assert not covers(one, one.table, file.table("count(DISTINCT person)", {}, *order))
+
+
 @pytest.mark.parametrize(("persons", "wave"), [(3_000, 2023), (survey.PERSONS, 2024)])
 def test_every_number_of_the_survey_lies_in_its_interval(persons: int, wave: int, tmp_path: Path) -> None:
     survey.materialise(tmp_path, persons)
@@ -437,6 +463,7 @@ def test_every_number_of_the_survey_lies_in_its_interval(persons: int, wave: int
     case = Case(file="", axes=("education", "sex"), by="sex", of="hours", where=where, max_rows=4)
     if persons < survey.PERSONS:
         magnitudes(way, case, file, where)
+        further_steps(way, file, state, check)
     magnitudes(way, Case(file="", axes=case.axes, by="sex", of="income", max_rows=4), file, {})
 
 
