@@ -1,11 +1,13 @@
 """Weighted means, totals and ratios: known answers with both errors on fixed records, one spelling, and what is refused."""
 
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dalenius
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.curator import gate
@@ -14,6 +16,7 @@ from dalenius.errors import DaleniusError, Unsupported
 from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.speech import heading, unit_of
 from dalenius.testing.asking import plan_of
 
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
@@ -82,6 +85,23 @@ def test_totals_and_ratios_are_the_known_ones() -> None:
 def test_the_error_of_the_design_is_left_out_where_it_is_not_wanted(measure: str) -> None:
     table = asked({"measure": measure, "of": "x", "weight": "w", "error": "noise"})[0]
     assert table.sampled is None
+
+
+def test_the_weighted_count_beside_a_mean_has_its_own_title(tmp_path: Path) -> None:
+    columns = {name: COLUMNS[name] for name in ("g", "x", "w")}
+    variables = {name: dict(DATASET["variables"][name]) for name in columns}
+    variables["x"]["unit"] = "hours"
+    dataset = {**DATASET, "variables": variables}
+    with dalenius.Curator.open(
+        dataset, data=columns, policy=POLICY, ledger=tmp_path / "ledger.sqlite"
+    ) as curator:
+        curator.register()
+        release = curator.release(dalenius.table(measure="mean", of="x", weight="w", rho=1))
+    assert [heading(release, table) for table in release.tables] == [
+        "Mean of x (weighted by w)",
+        "Number of records (weighted by w)",
+    ]
+    assert [unit_of(release, table) for table in release.tables] == ["hours", ""]
 
 
 @pytest.mark.parametrize("measure", ["mean", "total"])

@@ -116,9 +116,9 @@ def said(texts: Mapping[str, str], language: str) -> str:
 
 def method_of(release: Release, table: Table) -> str:
     """The method whose words a table speaks: the release's own for what was asked, a count for the count beside a mean."""
-    asked = release.about.measure
-    is_other = table.measure != asked and table.measure in registry.names("methods")
-    return table.measure if is_other and release.tables and table is not release.tables[0] else asked
+    asked, other = release.about.measure, "count" if table.measure == "weighted count" else table.measure
+    is_other = other != asked and other in registry.names("methods")
+    return other if is_other and release.tables and table is not release.tables[0] else asked
 
 
 def title_of(
@@ -164,8 +164,9 @@ def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str
 
 def unit_of(release: Release, table: Table) -> str:
     """The unit of a table's numbers; numbers of records have none."""
-    is_value = answer_of(method_of(release, table)) is AnswerKind.VALUE
-    return release.about.unit if is_value and not counts_records(table.measure) else ""
+    method = method_of(release, table)
+    is_count = counts_records(method) or counts_records(table.measure)
+    return release.about.unit if answer_of(method) is AnswerKind.VALUE and not is_count else ""
 
 
 def axis_label(subject: Subject, axis: Axis) -> str:
