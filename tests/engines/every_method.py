@@ -16,6 +16,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.spec.load import load_dataset, load_policy
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
+from dalenius.testing.stacked_data import table_queries, value_queries
 
 SECRET = bytes(32)
 DOMAIN = load_dataset(rule_kit.DATASET).domain()
@@ -78,17 +79,16 @@ def _runs(most: int | None) -> Iterator[Run]:
             yield Run(name, plan, answered(plan, source), tuple(source.queries))
 
 
-def kinds() -> dict[tuple[object, ...], Query]:
-    """One question of every kind: two questions are of one kind if a statement for them differs in names and numbers alone."""
-    return {_kind(query): query for run in runs(1) for query in run.queries}
+def kinds_beyond_the_kit() -> dict[tuple[object, ...], Query]:
+    """A question of every kind that some method asks and the stacked data sets do not; parts of statements are put together freely."""
+    asked = {_kind(query): query for run in runs(1) for query in run.queries}
+    checked = {_kind(query) for query in (*table_queries(), *value_queries(), LabelsQuery(variable="word"))}
+    return {kind: query for kind, query in asked.items() if kind not in checked}
 
 
 def _kind(query: Query) -> tuple[object, ...]:
     if isinstance(query, LabelsQuery):
         return ("labels",)
-    where = tuple(sorted({DOMAIN.variable(f.variable).is_numeric for f in query.where}))
     if isinstance(query, ValuesQuery):
-        return ("values", where)
-    axes = tuple(sorted({bool(axis.cuts) for axis in query.space.axes}))
-    about = (query.aggregate, query.value is None, query.weight is None)
-    return ("table", axes, where, *about)
+        return ("values", bool(query.where))
+    return ("table", query.aggregate, query.value is None, query.weight is None, bool(query.where))

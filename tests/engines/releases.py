@@ -1,13 +1,20 @@
 """The same requests on the same rows through any engine, with recorded noise: what is published must be the same bytes."""
 
+import runpy
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
+
+from dalenius import load
+from dalenius.cli.demo import compare
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
+from dalenius.demo import population
 from dalenius.engines.memory import MemorySource
 from dalenius.ledger import Ledger
 from dalenius.publish.to_json import to_json
@@ -73,3 +80,15 @@ def released(engine: str, source: str, folder: Path) -> list[bytes]:
         curator.register()
         assert type(curator.source).__module__ == f"dalenius.engines.{engine}"
         return [told(curator.release(request)) for request in REQUESTS]
+
+
+def check_demo(engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `make demo ENGINE=…` runs, on a thousandth of the persons: the demo's table, about as far off as its noise."""
+    labels, persons = population._counts()
+    monkeypatch.setattr(population, "_counts", lambda: (labels, [count // 1000 for count in persons]))
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["demo_on.py", engine])
+    runpy.run_path(str(Path(__file__).parents[2] / "tools" / "demo_on.py"), run_name="__main__")
+    release = load(folder / f"dalenius-demo-{engine}" / "release")
+    # Noise is farther off than this with a probability below 1e-20.
+    assert compare(release)["largest_error"] < 40 * release.table.std_error.max()

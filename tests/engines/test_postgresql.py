@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.docs.test_pages import _document, _shell, blocks_of
 from tests.engines.every_method import DOMAIN, SECRET, answered, runs
 from tests.engines.postgresql_tables import Tables
-from tests.engines.releases import POLICY, REQUESTS, TOYS, document, released
+from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
 from tests.ledger.conftest import Server
 
 from dalenius.core import registry
@@ -386,6 +386,10 @@ def test_the_how_to_page_runs_word_for_word(
             else:
                 _document(tmp_path, block, written, [])
     assert (tmp_path / "release").is_dir() and not (tmp_path / "later").exists()
+
+
+def test_the_demo_runs_on_a_server_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_demo("postgres", tmp_path, monkeypatch)
 
 
 def test_the_address_decides_the_engine() -> None:

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.docs.test_pages import blocks_of
-from tests.engines.every_method import DOMAIN, SECRET, kinds
-from tests.engines.releases import TOYS, released
+from tests.engines.every_method import DOMAIN, SECRET, kinds_beyond_the_kit
+from tests.engines.hostile_parquet import ROWS, with_wrong_statistics
+from tests.engines.hostile_parquet import domain as hostile_domain
+from tests.engines.releases import TOYS, check_demo, released
 from tests.engines.spark_cluster import SMALL, Cluster
 
 from dalenius.core.contracts import Source
-from dalenius.core.domain import Domain
-from dalenius.core.query import TableQuery
+from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.query import Filter, TableQuery
 from dalenius.engines import _spark_session, spark
 from dalenius.engines.memory import MemorySource
 from dalenius.engines.spark import SparkDialect, SparkSource
@@ -137,10 +139,10 @@ def test_releases_are_the_same_as_from_a_file_byte_by_byte(folder: Folder, tmp_p
 
 
 def test_every_kind_of_question_of_any_method_is_answered_as_from_memory(folder: Folder) -> None:
-    """No method is refused; how many questions a method asks, and of which variables, is the same to an engine."""
+    """No method is refused: what the stacked data sets do not ask already is asked here."""
     memory = MemorySource(DOMAIN, rule_kit.ROWS, SECRET)
     source = folder.open(DOMAIN, rule_kit.ROWS, SECRET)
-    for query in kinds().values():
+    for query in kinds_beyond_the_kit().values():
         received, expected = (fetched(one, query).open_below_the_gate() for one in (source, memory))
         assert list(received) == list(expected), query
 
@@ -181,6 +183,21 @@ def test_hostile_parquet_is_refused_without_a_word_of_its_content(tmp_path: Path
     with pytest.raises(Exception) as caught:
         SparkSource(toy_domain(), f"spark://local?path={path}")
     assert "nowhere" not in str(caught.value) and not isinstance(caught.value, InternalError)
+
+
+def test_wrong_statistics_change_no_answer(tmp_path: Path) -> None:
+    path, domain = with_wrong_statistics(tmp_path / "lie.parquet"), hostile_domain(has_persons=False)
+    axis = Axis(variable="group", labels=("a", "b", "other"), codes=(0, 1, 2))
+    query = TableQuery(space=CellSpace((axis,)), where=(Filter(variable="amount", low=6),))
+    received, expected = (
+        source.table(query).open_below_the_gate().tolist()
+        for source in (SparkSource(domain, f"spark://local?path={path}"), MemorySource(domain, ROWS))
+    )
+    assert received == expected
+
+
+def test_the_demo_runs_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_demo("spark", tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob
 from io import TextIOWrapper
@@ -22,6 +23,8 @@ TYPED_SUFFIXES = (*_PARQUET, *_DATABASE)
 # The database takes a second for each few thousand columns of text, and longer than that for more.
 _MOST_COLUMNS = 4096
 _LONGEST_HEADER = 1 << 20
+# What a part of a column may take in memory.
+LARGEST_CHUNK = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,27 @@ class ReadableTable:
         except OSError:
             return None
         return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
+
+    def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
+        """Refuse Parquet files that say of a declared column that a part of it would fill the memory, before a row is read."""
+        if not self.sql.startswith("read_parquet("):
+            return
+        import duckdb
+
+        names = ", ".join(text(name) for name in columns) or "NULL"
+        files = "[" + ", ".join(text(str(path)) for path in self.files) + "]"
+        size = f"CASE WHEN path_in_schema IN ({names}) THEN total_uncompressed_size END"
+        statement = f"SELECT min({size}), max({size}), min(row_group_num_rows) FROM parquet_metadata({files})"
+        try:
+            [(least, most, rows)] = connection.sql(statement).fetchall()
+        except duckdb.Error:
+            raise DocumentError("What a Parquet file says of itself cannot be read.") from None
+        if not 0 <= (least or 0) <= (most or 0) <= LARGEST_CHUNK or (rows or 0) < 0:
+            raise TooLarge(
+                f"By what a Parquet file says of itself, a part of a declared column would take more than {LARGEST_CHUNK >> 20:,} MiB"
+                " of memory, or less than nothing: write it again, with smaller row groups.",
+                limit=LARGEST_CHUNK,
+            )
 
     def records(self) -> int | None:
         """Records of CSV files by an independent count; None for other data.
