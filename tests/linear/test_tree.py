@@ -100,6 +100,18 @@ def test_slopes_are_the_derivatives_of_the_loss() -> None:
         assert slope == pytest.approx((loss(at + step) - loss(at)) / 1e-6, rel=1e-4)
 
 
+@pytest.mark.filterwarnings("error")
+def test_slopes_of_a_level_that_is_hardly_measured_are_their_limit() -> None:
+    """The squares of its variances are beyond all numbers: a slope that is no number would end the search for a plan."""
+    tree = Tree.of_groups([[0, 0, 1], [0, 1, 2]])
+    gains = [np.zeros(1), np.full(2, 2.0), np.zeros(3)]
+    near, far = (TwoPass(tree, (0.0, 0.7, rest)).slopes(gains) for rest in (1e-9, 1e-190))
+    assert far == pytest.approx(near, rel=1e-6)
+    assert TwoPass(tree, (0.0, 0.7, 0.3))._scaled_slopes(gains) == pytest.approx(
+        TwoPass(tree, (0.0, 0.7, 0.3))._plain_slopes(gains), rel=1e-12
+    )
+
+
 @pytest.mark.parametrize("branches", [(3, 4), (2, 5, 3), (10, 1, 4)])
 def test_shares_of_a_balanced_tree_are_the_closed_form(branches: tuple[int, ...]) -> None:
     """Invariant part k of the leaves gets weight sqrt(W_k): the optimum over all Gaussian mechanisms."""

@@ -193,6 +193,12 @@ class TwoPass:
 
     def slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
         """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or one for a level."""
+        # Plans follow the last digit of this sum, so it is changed only where the square of a variance is beyond all numbers.
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = self._plain_slopes(gains)
+        return slopes if np.isfinite(slopes).all() else self._scaled_slopes(gains)
+
+    def _plain_slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
         tree, finest = self.tree, self.finest
         by_up: list[FloatArray] = [np.zeros(n) for n in tree.sizes[: finest + 1]]
         by_below: list[FloatArray] = [np.zeros(n) for n in tree.sizes[:finest]]
@@ -213,6 +219,30 @@ class TwoPass:
                 by_below[level] += by_up[level] * (self.up[level] / self.below[level]) ** 2
                 by_up[level + 1] += by_below[level][tree.parents[level]]
         return slopes
+
+    def _scaled_slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
+        """The same, with derivatives by v_u carried times v_u^2, and those by S_u times S_u^2.
+
+        A level that is hardly measured has an enormous variance, while what the loss gains from measuring it more is an ordinary number.
+        """
+        tree, finest = self.tree, self.finest
+        by_up: list[FloatArray] = [np.zeros(n) for n in tree.sizes[: finest + 1]]
+        by_below: list[FloatArray] = [np.zeros(n) for n in tree.sizes[:finest]]
+        by_variance = [
+            np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)
+        ]
+        for level in range(finest, 0, -1):
+            parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
+            above = self.variance[level - 1][parent] / self.below[level - 1][parent]
+            scaled = here * self.up[level] * self.up[level]
+            by_up[level] = scaled * (1 - 2 * gain + 2 * gain * above)
+            by_below[level - 1] = tree.sums(level, scaled * (1 - 2 * above))
+            by_variance[level - 1] += tree.sums(level, here * gain**2)
+        by_up[0] = by_variance[0] * self.up[0] * self.up[0]
+        for level in range(finest):
+            by_below[level] += by_up[level]
+            by_up[level + 1] += by_below[level][tree.parents[level]] * self.gain[level + 1] ** 2
+        return np.array([-float(derivatives.sum()) for derivatives in by_up])
 
 
 def _along(weight: FloatArray, array: FloatArray) -> FloatArray:
