@@ -18,7 +18,7 @@ from dalenius.testing import strategies as own
 from dalenius.testing.stacked_data import check_stacked
 
 Columns = Mapping[str, Sequence[Any]]
-CASES = 16
+CASES = 10
 FOLDER = Path(tempfile.mkdtemp(prefix="engines-"))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from dalenius.core.law import Additive
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator import gate
 from dalenius.curator.curator import Curator
 from dalenius.curator.memo import plan_digest
 
@@ -65,15 +66,15 @@ def test_total_is_clamped_then_perturbed(tmp_path: Path) -> None:
 
 @pytest.mark.statistical
 def test_means_are_centred_and_their_errors_honest(tmp_path: Path) -> None:
-    """250 releases at fixed seeds; z-scores have mean 0 +- 5 standard errors and variance within 30 %."""
+    """250 answers to one plan at a fixed seed; z-scores have mean 0 +- 5 standard errors and variance within 30 %."""
     counts = np.array([40, 60])
     truth = exact_totals()[:2] / counts
-    scores = []
+    scores, rng = [], RecordedRandomness(3)
     with open_farms(tmp_path, 3) as curator:
-        for i in range(250):
-            asked = request("mean", f"{5 + i / 1000}")
-            release = curator.release(asked)
-            table = release.table
+        plan = curator.plan(request("mean", 5))
+        for _ in range(250):
+            passage = gate.run(plan, curator.source, plan.neighbours, plan.reservation, rng)
+            table = plan.assemble(passage.blocks)[0]
             scores.append((table.values[:2] - truth) / table.std_error[:2])
     z = np.array(scores)
     assert np.abs(z.mean(axis=0)).max() < 5 / np.sqrt(250)

@@ -77,7 +77,7 @@ def random_event(rng: random.Random) -> dict[str, object]:
 
 
 @pytest.mark.timeout(300)
-def test_a_thousand_random_lists_against_dp_accounting():
+def test_hundreds_of_random_lists_against_dp_accounting():
     """Our sums, conversion and exact optimum against the other implementation's accountants.
 
     rho to delta: the same formula, minimised over all orders instead of a list, so never above theirs and equal on a
@@ -91,7 +91,7 @@ def test_a_thousand_random_lists_against_dp_accounting():
 
     rng = random.Random(7)
     orders = 1 + np.geomspace(0.01, 2000, 3000)
-    for number in range(1000):
+    for number in range(400):
         events = tuple(random_event(rng) for _ in range(rng.randrange(1, 6)))
         batch = Batch(events=events, interval=1e-3)
         cost = batch.cost()

@@ -266,6 +266,15 @@ def test_intervals_of_a_perturbation_table_cover() -> None:
             assert float((kernel.pmf(a, points.astype(np.int64)) * held).sum()) >= confidence - 1e-12
 
 
+def test_intervals_beyond_a_perturbation_table_are_those_of_its_last_row_however_large_the_count() -> None:
+    kernel = perturbation.from_text(TABLE)
+    near, far = (
+        np.concatenate(kernel.ends(np.array([float(value)]), 0.95)) - value for value in (10**3, 10**12)
+    )
+    assert near.tolist() == far.tolist()
+    assert near[0] < 0 < near[1]
+
+
 def test_the_error_of_a_perturbation_table_is_its_worst_row() -> None:
     kernel = Kernel("two rows", (0, 0), ((3, 1), (1, 2, 1)), 4)
     assert kernel.variance == 0.5

@@ -266,8 +266,10 @@ class Kernel:
         last = len(self.rows) - 1
         tail = (1 - confidence) / 2
         for value in np.unique(values):
-            # Beyond the table the last row is shifted, so that the largest count that shows the value is known.
-            counts = range(max(last, int(value) - self.firsts[last] + last) + 1)
+            # Beyond the table the last row is shifted: as many counts as it has outputs can show the value.
+            largest = int(value) - self.firsts[last] + last
+            smallest = max(last + 1, largest - len(self.rows[last]) + 1)
+            counts = [*range(last + 1), *range(smallest, largest + 1)]
             likely = [a for a in counts if self._is_likely(a, int(value), tail)]
             likely = likely or [a for a in counts if float(self.pmf(a, int(value))) > 0]
             here = values == value

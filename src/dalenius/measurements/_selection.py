@@ -7,6 +7,7 @@ removed moves one score; a row that leaves one cell and enters another moves two
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ MOST_CANDIDATES = 10_000
 _MOST_EPSILON = 100
 
 
+@lru_cache(maxsize=64)
 def steepness(scores: Scores, neighbours: Neighbours) -> Fraction:
     """The largest change of the difference of two scores: of the two cells that move most."""
     moved = scores.sensitivity(neighbours)
