@@ -22,7 +22,6 @@ from typing import ClassVar
 import numpy as np
 
 from dalenius.core.budget import Budget
-from dalenius.core.conversions import discrete_laplace_to_rho
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
@@ -31,6 +30,7 @@ from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.geometric_noise import geometric_guesses, geometric_profile
 from dalenius.exact.loss import MOST_ATOMS, LossDistribution
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TwoSidedGeometric
@@ -128,19 +128,7 @@ class DiscreteLaplace:
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Pure, zero-concentrated, and the exact curve where the moves are listed."""
-
-        def cell_rho(shift: int) -> Fraction:
-            return discrete_laplace_to_rho(self.rate, shift)
-
-        return additive.assembled(
-            self,
-            sensitivity,
-            relation,
-            epsilon=self.rate * sensitivity.l1,
-            rho=additive.largest_sum(additive.moves(sensitivity), cell_rho),
-            cell_rho=cell_rho,
-            evidence=self.evidence,
-        )
+        return geometric_profile(self, self.rate, sensitivity, relation, self.evidence)
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "DiscreteLaplace":
@@ -150,9 +138,4 @@ class DiscreteLaplace:
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
         """epsilon / l1, and the rate at which the Gaussian part of rho is spent."""
-        if not sensitivity.l1:
-            return ()
-        rates = [budget.epsilon / sensitivity.l1] if budget.epsilon is not None else []
-        if budget.rho is not None:
-            rates.append(additive.nice(Fraction((2 * float(budget.rho / sensitivity.l2_squared)) ** 0.5)))
-        return rates
+        return geometric_guesses(sensitivity, budget)
