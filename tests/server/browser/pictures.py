@@ -93,7 +93,7 @@ def govern(page: Any, out: Path) -> None:
     page.click("#sign-in")
     page.goto(f"{ADDRESS}/custodian/budget/us-active-duty")
     page.screenshot(path=out / "budget.png", full_page=True)
-    page.goto(f"{ADDRESS}/ledger")
+    page.goto(f"{ADDRESS}/ledger?population=us-active-duty")
     page.screenshot(path=out / "ledger.png", full_page=True)
 
 
