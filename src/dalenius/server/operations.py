@@ -10,8 +10,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from dalenius.core.budget import MASTER
@@ -21,6 +22,7 @@ from dalenius.core.release import Status
 from dalenius.core.sealed import Confidential
 from dalenius.curator import rules
 from dalenius.curator.curator import Curator
+from dalenius.curator.planner import bounded
 from dalenius.errors import (
     Conflict,
     DaleniusError,
@@ -30,6 +32,7 @@ from dalenius.errors import (
     TooLarge,
     UnknownName,
 )
+from dalenius.exact.effort import MOST_ATOMS
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.opening import ensure_quota
@@ -41,13 +44,15 @@ from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
 from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
-from dalenius.spec.canonical import canonical
-from dalenius.spec.load import load_dataset, load_policy, load_request
+from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of
+from dalenius.spec.load import load_asked, load_dataset, load_policy, load_request
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
 Stage = Callable[[str], None]
-Document = Mapping[str, Any] | str | RequestDocument
+Document = Mapping[str, Any] | str | RequestDocument | BatchDocument
+# Pricing a batch tries several amounts for every table; a free preview is bounded as a whole.
+_BATCH_ATOMS = 5 * MOST_ATOMS
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Served:
 class Quote:
     """A priced request: the plan, its memo key, and the charge that a release would make."""
 
-    document: RequestDocument
+    document: Asked
     plan: TablePlan
     cells: int
     charge: Charge
@@ -131,27 +136,32 @@ class Desk:
         return tuple(sorted({served.curator.domain.population for served in self.served.values()}))
 
     def read_request(self, dataset: str, document: Document) -> RequestDocument:
-        """A request on a data set, refused where it names what is not declared, or more cells than are served."""
-        served = self.find(dataset)
-        # Text is always a document here, never the name of a file: a line break settles that for the reader.
-        text = f"{document}\n" if isinstance(document, str) else document
-        request = text if isinstance(text, RequestDocument) else load_request(text)
+        """One table of a data set, refused where it names what is not declared, or more cells than are served."""
+        request = load_request(_as_text(document))
+        self._check(self.find(dataset), request)
+        return request
+
+    def read_asked(self, dataset: str, document: Document) -> Asked:
+        """What is asked of a data set, one table or a batch of them, refused as `read_request` refuses."""
+        asked = load_asked(_as_text(document))
+        self._check(self.find(dataset), asked)
+        return asked
+
+    def _check(self, served: Served, asked: Asked) -> None:
         # Refused here, before anything is priced or charged, if a document lacks what [show] names.
-        self.adjustments(served, request)
-        size = 1
-        for axis in request.axes(served.curator.domain):
-            size *= len(axis)
+        self.adjustments(served, asked)
+        domain = served.curator.domain
+        size = sum(prod(len(axis) for axis in member.axes(domain)) for member in members_of(asked))
         if size > self.config.limits.most_cells:
             raise TooLarge(
                 f"The table would have {size:,} cells; this server releases at most {self.config.limits.most_cells:,}.",
                 received=size,
                 limit=self.config.limits.most_cells,
             )
-        return request
 
-    def adjustments(self, served: Served, request: RequestDocument) -> list[Adjustment]:
-        """What [show] of a request asks for; what is stored stays as it was measured."""
-        if request.show.is_plain:
+    def adjustments(self, served: Served, request: Asked) -> list[Adjustment]:
+        """What [show] of a request asks for; what is stored stays as it was measured. A batch has none."""
+        if isinstance(request, BatchDocument) or request.show.is_plain:
             return []
         curator = served.curator
         check(request.show, request.method, request.margins(curator.domain))
@@ -210,7 +220,7 @@ class Desk:
     def quote(
         self,
         served: Served,
-        document: RequestDocument,
+        document: Asked,
         analyst: str,
         approved_by: str = "",
         *,
@@ -218,8 +228,9 @@ class Desk:
     ) -> Quote:
         """Price a request: documents only, no data. `is_stored` looks up what may have been asked before a rule was made."""
         curator = served.curator
-        plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
-        form = canonical(document, curator.domain)
+        with bounded(_BATCH_ATOMS) if isinstance(document, BatchDocument) else nullcontext():
+            plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
+        form = form_of(document, curator.domain)
         with self.outages():
             registration = self.ledger.registration(curator.domain.name, curator.domain.version)
         if registration is None:
@@ -233,7 +244,8 @@ class Desk:
             approved_by=approved_by,
             is_official=not analyst,
         )
-        return Quote(document, plan, form.space.size, charge)
+        cells = sum(member.space(curator.domain).size for member in members_of(document))
+        return Quote(document, plan, cells, charge)
 
     def refusal(self, quote: Quote, *, as_new: bool) -> DaleniusError | None:
         """The error that the ledger would answer with now, or nothing.
@@ -260,7 +272,7 @@ class Desk:
             return self.catalogue.by_key(quote.charge.key)
 
     def release(
-        self, served: Served, document: RequestDocument, *, analyst: str, approved_by: str, stage: Stage
+        self, served: Served, document: Asked, *, analyst: str, approved_by: str, stage: Stage
     ) -> str:
         """Charge, measure, store: the entry under which the release is stored."""
         self.apply_quota(served.name, analyst)
@@ -338,6 +350,11 @@ class Desk:
         for served in self.served.values():
             served.curator.close()
         self.ledger.close()
+
+
+def _as_text(document: Document) -> Document:
+    """Text is always a document here, never the name of a file: a line break settles that for the reader."""
+    return f"{document}\n" if isinstance(document, str) else document
 
 
 def _outage(error: BaseException) -> str | None:

@@ -17,6 +17,7 @@ from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
 from dalenius.server.operations import Desk, Document
 from dalenius.server.views import DatasetView, Download, ReleaseView
+from dalenius.spec.batch import BatchDocument
 from dalenius.spec.speech import DEFAULT
 
 _CACHED = 256
@@ -189,17 +190,19 @@ class Reading:
     def list_answer(
         self, user: User, dataset: str, document: Document, *, explains: bool = False
     ) -> Release | None:
-        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it.
+        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it, and for a batch.
 
         With `explains`, a table that would count other records than the list is refused, and the refusal says what helps.
         """
-        served, request = self.desk.find(dataset), self.desk.read_request(dataset, document)
+        served, request = self.desk.find(dataset), self.desk.read_asked(dataset, document)
+        if isinstance(request, BatchDocument):
+            return None
         answer = self.lists.find(served, request) if explains else self.lists.answer(served, request)
         return None if answer is None else shown(answer, self.desk.adjustments(served, request))
 
     def adjustments(self, dataset: str, document: Document) -> list[Adjustment]:
         """What [show] of a request asks for, or a refusal; nothing for numbers as they were measured."""
-        return self.desk.adjustments(self.desk.find(dataset), self.desk.read_request(dataset, document))
+        return self.desk.adjustments(self.desk.find(dataset), self.desk.read_asked(dataset, document))
 
     def shown_as(self, user: User, entry: str, steps: Sequence[Adjustment]) -> Release:
         """A stored release as [show] asks for it; what is stored stays as it was measured."""

@@ -33,8 +33,8 @@ from dalenius.server.reading import Reading
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import StateStore
 from dalenius.server.views import JobView, Preview, QuotaView, ReleaseView, SavedTable
-from dalenius.spec.load import load_request
-from dalenius.spec.request import RequestDocument
+from dalenius.spec.batch import Asked, BatchDocument, members_of
+from dalenius.spec.load import load_asked
 
 
 def deactivated(name: str) -> Forbidden:
@@ -49,9 +49,9 @@ def renewed(name: str) -> Forbidden:
     )
 
 
-def document_of(job: Job) -> RequestDocument:
+def document_of(job: Job) -> Asked:
     """What a job asks for."""
-    return load_request(job.request)
+    return load_asked(job.request)
 
 
 def _answers(view: ReleaseView, user: User) -> bool:
@@ -91,10 +91,13 @@ class Releasing:
     def preview(self, user: User, dataset: str, document: Document) -> Preview:
         """Cells, cost, expected error, and whether it was released before; the own quota of who may release.
 
-        Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger.
+        Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger. Pricing a batch takes more
+        arithmetic than one table, so that it is for those who may release it.
         """
-        served = self.desk.find(dataset)
-        quote = self._quote(user, served, self.desk.read_request(dataset, document))
+        served, asked = self.desk.find(dataset), self.desk.read_asked(dataset, document)
+        if isinstance(asked, BatchDocument):
+            require(user, *RELEASERS)
+        quote = self._quote(user, served, asked)
         quota = self.quota(user, dataset, quote.charge.page) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
         return presentation.preview(
@@ -102,19 +105,24 @@ class Releasing:
             digest=self._digest(quote),
             quota=quota,
             already=stored if stored is not None and _answers(stored, user) else None,
-            from_list=self.lists.answer(served, quote.document) is not None,
+            from_list=self._is_listed(served, quote.document),
             refusal=None
             if quota is None
             else self._foreseen(user, served, quote, quota, is_known=stored is not None),
             direct_cells=self.config.limits.direct_cells,
         )
 
-    def _quote(self, user: User, served: Served, request: RequestDocument) -> Quote:
+    def _quote(self, user: User, served: Served, request: Asked) -> Quote:
         """The price of a request; one that a later rule refuses is answered where its release is there for this reader."""
         quote = self.desk.quote(served, request, user.name, is_stored=True)
         if self.reading.shown(user, self.desk.stored(quote)) is None:
-            rules.check_universe(request, served.curator.domain)
+            for member in members_of(request):
+                rules.check_universe(member, served.curator.domain)
         return quote
+
+    def _is_listed(self, served: Served, asked: Asked) -> bool:
+        """Whether the stored list answers what is asked, or a table of it: there is one number for one fact."""
+        return any(self.lists.answer(served, member) is not None for member in members_of(asked))
 
     def _digest(self, quote: Quote) -> str:
         """What a preview showed, in a word: the request, what it means here, the plan and the price.
@@ -152,17 +160,17 @@ class Releasing:
         if len(key) > 200 or not key.isprintable():
             raise ParameterError("An idempotency key has at most 200 printable characters.")
         served = self.desk.find(dataset)
-        request = self.desk.read_request(dataset, document)
+        request = self.desk.read_asked(dataset, document)
         if served.entry.mode == "list" and not user.is_custodian:
-            self.lists.find(served, request)
+            for member in members_of(request):
+                self.lists.find(served, member)
             raise NotAllowed(
                 f"{served.name} is served from its stored list; tables that the list does not hold are not released.",
                 dataset=served.name,
             )
-        if self.lists.answer(served, request) is not None:
-            raise Conflict(
-                "The stored list holds this table: it is free, and there is one number for one fact."
-            )
+        if self._is_listed(served, request):
+            what = "a table of this batch" if isinstance(request, BatchDocument) else "this table"
+            raise Conflict(f"The stored list holds {what}: it is free, and there is one number for one fact.")
         self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
         quote = self._quote(user, served, request)
         if seen is not None and not hmac.compare_digest(seen.encode(), self._digest(quote).encode()):
@@ -183,7 +191,7 @@ class Releasing:
     def run_job(self, job: Job, stage: Any) -> str:
         """What a runner does with a job."""
         served = self.desk.find(job.dataset)
-        request = self.desk.read_request(job.dataset, document_of(job))
+        request = self.desk.read_asked(job.dataset, document_of(job))
         user = self.accounts.find(job.name)
         if user is None or not user.may_release:
             raise deactivated(job.name)
@@ -206,9 +214,7 @@ class Releasing:
             return False
         return name != asker and self.accounts.issuer(asker) != name
 
-    def _told(
-        self, user: User, served: Served, request: RequestDocument, error: DaleniusError
-    ) -> DaleniusError:
+    def _told(self, user: User, served: Served, request: Asked, error: DaleniusError) -> DaleniusError:
         """What an analyst is told: as if nobody else had asked, and nothing of what is left to others."""
         if user.may_read_ledger or (isinstance(error, Conflict) and "key" in error.detail):
             return error
@@ -257,7 +263,7 @@ class Releasing:
         require(user, *RELEASERS)
         if job.analyst != user.name:
             require(user, Role.CUSTODIAN)
-        definition = load_request(dict(job.request)).budget().definition
+        definition = load_asked(dict(job.request)).budget().definition
         page = registry.get("definitions", definition).page
         self.desk.apply_quota(job.dataset, job.analyst)
         return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, page)

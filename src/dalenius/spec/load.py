@@ -162,7 +162,7 @@ def load_request(given: Given) -> RequestDocument:
     if isinstance(asked, BatchDocument):
         raise DocumentError(
             "This is a batch: [[table]] lists several tables that are charged as one. A batch is planned and released by `dalenius"
-            " plan` and `dalenius release`, or by Curator.plan and Curator.release. Here ask for one table, under [table].",
+            " plan` and `dalenius release`, by Curator.plan and Curator.release, or over HTTP. Here ask for one table, under [table].",
             received="batch",
         )
     return asked

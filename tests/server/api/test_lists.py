@@ -74,6 +74,12 @@ def test_a_release_that_the_list_holds_is_answered_from_it(listed: Callable[[str
     assert plan["from_list"] is True
     bought = site.release("ana", document("0.7", ["work"]))
     assert bought.status_code == 200 and bought.json()["adjustments"] == []
+    # A batch does not buy a second number for a table that the list holds.
+    batch = {"table": [asked["table"], {"rows": ["work", "age"]}], "privacy": asked["privacy"]}
+    plan = site.call("ana", "POST", "/api/v1/datasets/towns/plan", json=batch).json()
+    assert plan["from_list"] is True
+    both = site.release("ana", batch)
+    assert both.status_code == 409 and "a table of this batch" in both.json()["error"]["message"]
     missing = site.call("", "POST", TABLES, json=document(1, ["work"]))
     assert missing.status_code == 404 and error_code(missing) == "not_found"
 
@@ -85,6 +91,11 @@ def test_list_mode_releases_nothing_else_for_analysts(listed: Callable[[str], Si
     assert other.status_code == 400 and error_code(other) == "other_rows"
     refused = site.release("ana", document("0.7", ["work"]))
     assert refused.status_code == 403 and error_code(refused) == "not_allowed"
+    several = {
+        "table": [{"rows": ["work"]}, {"rows": ["work", "age"]}],
+        "privacy": document("0.7")["privacy"],
+    }
+    assert error_code(site.release("ana", several)) == "not_allowed"
     assert site.call("", "GET", "/api/v1/datasets/towns/list").json()["cells"] == 18
     described = site.call("", "GET", "/api/v1/datasets/towns").json()
     assert described["mode"] == "list" and described["has_list"]

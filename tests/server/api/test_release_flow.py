@@ -4,12 +4,17 @@ import csv
 import io
 import json
 import time
+import tomllib
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+import pytest
 from tests.server.api.conftest import POLICY, Site, assert_no_canary, document, error_code
 
 from dalenius.core.query import TableQuery
+from dalenius.publish.to_json import from_json
+from dalenius.server import operations
 
 
 def entry_of(response: Any) -> str:
@@ -50,6 +55,80 @@ def test_the_same_request_is_charged_once_for_everybody(site: Site) -> None:
     assert entry_of(first) == entry_of(second)
     assert json.loads(first.content) == json.loads(second.content)
     assert (spent(site, "ana"), spent(site, "ben")) == before
+
+
+BATCH = """
+[[table]]
+title = "Towns"
+rows = ["town"]
+
+[[table]]
+title = "Women by age"
+rows = ["age"]
+where = { sex = ["female"] }
+share = 3
+
+[privacy]
+definition = "pure"
+epsilon = 0.2345
+"""
+
+
+def test_a_batch_is_planned_released_and_charged_as_one(site: Site) -> None:
+    toml = {"Content-Type": "application/toml"}
+    path = "/api/v1/datasets/towns"
+    assert site.call("", "POST", f"{path}/plan", content=BATCH, headers=toml).status_code == 401
+    plan = site.call("ana", "POST", f"{path}/plan", content=BATCH, headers=toml).json()
+    assert plan["cost"]["epsilon"] == "0.2345" and len(plan["details"]["tables"]) == 2, plan
+    before = Fraction(spent(site, "ana"))
+    made = site.call("ana", "POST", f"{path}/releases", content=BATCH, headers=toml)
+    assert made.status_code == 200, made.text
+    release = from_json(made.content)
+    assert [member.about.title for member in release.members] == ["Towns", "Women by age"]
+    rates = [Fraction(member.law.to_dict()["parameters"]["rate"]) for member in release.members]
+    assert rates == [Fraction("0.2345") / 4, 3 * Fraction("0.2345") / 4]
+    charged = Fraction(spent(site, "ana")) - before
+    assert 0 <= charged - Fraction(plan["cost"]["rho"]) < Fraction(1, 10**12)
+    asked = f"/api/v1/releases/{entry_of(made)}/inference"
+    second = site.call("ana", "POST", f"{asked}?member=2", json={"method": "interval"}).json()["result"]
+    assert "65+" in json.dumps(second) and "Aby" not in json.dumps(second)
+    assert site.call("ana", "POST", f"{asked}?member=3", json={"method": "interval"}).status_code == 404
+    # In the other order it is the same batch, free for everybody.
+    document = tomllib.loads(BATCH)
+    document["table"].reverse()
+    again = site.call("ben", "POST", f"{path}/releases", json=document)
+    assert entry_of(again) == entry_of(made)
+    assert site.call("ben", "POST", f"{path}/plan", json=document).json()["already"]["entry"] == entry_of(
+        made
+    )
+    jobs = site.call("ana", "GET", "/api/v1/jobs").json()
+    assert any(isinstance(job["request"]["table"], list) for job in jobs)
+
+
+def test_a_batch_that_breaks_a_rule_is_refused_by_its_table_before_anything_is_queued(site: Site) -> None:
+    path, before = "/api/v1/datasets/towns/releases", spent(site, "ana")
+    wrong = {"rows": ["age"], "measure": "quantile", "of": "income", "q": 3}
+    document = {
+        "table": [{"rows": ["town"]}, wrong],
+        "privacy": {"definition": "pure", "epsilon": "0.1"},
+    }
+    refused = site.call("ana", "POST", path, json=document)
+    assert refused.status_code == 400 and "Table 2" in refused.json()["error"]["message"], refused.text
+    assert spent(site, "ana") == before
+
+
+def test_the_preview_of_a_batch_takes_a_bounded_amount_of_arithmetic(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = {
+        "table": [{"rows": [name]} for name in ("town", "sex", "age", "work")],
+        "privacy": {"definition": "approximate", "epsilon": "0.1", "delta": "1e-7"},
+    }
+    path = "/api/v1/datasets/towns/plan"
+    assert site.call("ana", "POST", path, json=document).status_code == 200
+    monkeypatch.setattr(operations, "_BATCH_ATOMS", 10)
+    refused = site.call("ana", "POST", path, json=document)
+    assert (refused.status_code, error_code(refused)) == (400, "too_large")
 
 
 def test_downloads_by_content_type_agree(site: Site) -> None:

@@ -530,7 +530,7 @@ def test_a_reader_sees_the_price_and_is_asked_to_sign_in_only_to_release(app: An
     assert "Margin of error" in auditor and "it does not release" in auditor and 'id="release"' not in auditor
 
 
-def test_a_stored_batch_is_shown_table_by_table_and_none_is_released_here(app: Any) -> None:
+def test_a_stored_batch_is_shown_table_by_table(app: Any) -> None:
     curator = app.state.services.desk.find("commuters").curator
     made = curator.release(
         {
@@ -555,4 +555,4 @@ def test_a_stored_batch_is_shown_table_by_table_and_none_is_released_here(app: A
         "privacy": {"definition": "pure", "epsilon": 1},
     }
     with pytest.raises(DocumentError, match="dalenius release"):
-        app.state.services.releasing.preview(User("anna", Role.ANALYST), "commuters", several)
+        app.state.services.releasing.save(User("anna", Role.ANALYST), "both", "commuters", several)

@@ -205,6 +205,8 @@ class Wording:
         if request.get("title"):
             return str(request["title"])
         table = request.get("table", {})
+        if isinstance(table, list):
+            return self.t("release.batch", n=len(table))
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
         # Keys of a method stand in [table]; older documents keep them among the options.

@@ -54,7 +54,7 @@ def dataset(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
     return plain(services_of(request).reading.dataset(name))  # type: ignore[no-any-return]
 
 
-@router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE))
+@router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE, with_batch=True))
 async def plan(request: Request, name: Name, user: CurrentUser) -> JSONResponse:
     """Cells, cost, expected error, and the quota of who has one: free, no data are read."""
     limit_previews(request, user)
@@ -96,7 +96,7 @@ def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, An
 
 @router.post(
     "/datasets/{name}/releases",
-    openapi_extra=document_body(EXAMPLE),
+    openapi_extra=document_body(EXAMPLE, with_batch=True),
     response_class=Response,
     responses=document_responses()
     | {
@@ -114,7 +114,8 @@ async def release(
     wait: Annotated[float, Query(ge=0, le=120, description="Seconds to wait for the answer.")] = 20,
     format: Format = None,
 ) -> Response:
-    """Release a table: from the list if it holds it, from the ledger if it was released before, else new and charged.
+    """Release a table, or a batch of tables as one charge: from the list if it holds it, from the ledger if it was released before,
+    else new and charged.
 
     [show] shapes this answer alone: the release is stored as it was measured, and asking again with another [show] is free.
     """
@@ -226,9 +227,20 @@ def method(name: Name) -> dict[str, Any]:
 
 
 @router.post("/releases/{entry}/inference")
-def inference(request: Request, entry: EntryName, body: InferenceBody, user: CurrentUser) -> JSONResponse:
+def inference(
+    request: Request,
+    entry: EntryName,
+    body: InferenceBody,
+    user: CurrentUser,
+    member: Annotated[int, Query(ge=1, le=50, description="Which table of a batch.")] = 1,
+) -> JSONResponse:
     """Intervals, tests and estimates that know the noise; from the release alone."""
-    release = services_of(request).reading.release(user, entry)
+    parts = services_of(request).reading.release(user, entry).parts
+    if member > len(parts):
+        raise NotFound(
+            f"This release has {len(parts)} tables that are asked about one by one; there is no table {member}."
+        )
+    release = parts[member - 1]
     return JSONResponse(infer(release, body.method, body.model_extra or {}))
 
 

@@ -7,6 +7,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.errors import DocumentError
+from dalenius.spec.batch import BatchDocument
 from dalenius.spec.load import read_mapping
 from dalenius.spec.request import RequestDocument
 
@@ -28,9 +29,10 @@ async def read_document(request: Request) -> dict[str, Any]:
     return read_mapping(f"{text}\n", "request document")[0]
 
 
-def document_schema() -> dict[str, Any]:
-    """The request document for the OpenAPI description, with its parts written out in place."""
-    return _inlined(RequestDocument.model_json_schema())
+def document_schema(*, with_batch: bool = False) -> dict[str, Any]:
+    """The request document for the OpenAPI description, or a batch as well, with its parts written out in place."""
+    request = _inlined(RequestDocument.model_json_schema())
+    return {"oneOf": [request, _inlined(BatchDocument.model_json_schema())]} if with_batch else request
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
@@ -55,9 +57,9 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def document_body(example: dict[str, Any]) -> dict[str, Any]:
-    """`openapi_extra` of a route that takes a request document."""
-    schema = document_schema()
+def document_body(example: dict[str, Any], *, with_batch: bool = False) -> dict[str, Any]:
+    """`openapi_extra` of a route that takes a request document, or a batch as well."""
+    schema = document_schema(with_batch=with_batch)
     return {
         "requestBody": {
             "required": True,
