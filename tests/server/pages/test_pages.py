@@ -552,7 +552,11 @@ def test_a_stored_batch_is_shown_table_by_table(app: Any) -> None:
     assert client.get(f"{place}.csv").text.count("Drivers") > 1
     several = {
         "table": [{"rows": ["mode"]}, {"rows": ["age"]}],
-        "privacy": {"definition": "pure", "epsilon": 1},
+        "privacy": {"definition": "pure", "epsilon": "0.01"},
     }
+    # A batch that was sent over HTTP is among one's own jobs; the builder cannot edit it.
+    job = app.state.services.releasing.submit(User("anna", Role.ANALYST), "commuters", several)
+    assert client.get(f"/jobs/{job.id}").status_code in (200, 303)
+    assert "Batch of 2 tables" in client.get("/mine").text
     with pytest.raises(DocumentError, match="dalenius release"):
         app.state.services.releasing.save(User("anna", Role.ANALYST), "both", "commuters", several)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.errors import DocumentError
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
     AMOUNTS,
@@ -29,6 +30,8 @@ _MOST_FIELDS = 5000
 def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState:
     """The state that builds a request document, as far as the builder can show it."""
     table = request.get("table", {})
+    if not isinstance(table, Mapping):
+        raise DocumentError("The builder shows one table; this is a batch of several.", received="batch")
     pairs: Pairs = []
     for place in PLACES:
         for item in table.get(place, ()):
