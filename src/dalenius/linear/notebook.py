@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 60
 _MOST_ROWS = 60
+_UNBROKEN = 16
 STYLE = (
     "<style>.dalenius{font-variant-numeric:tabular-nums}.dalenius table{border-collapse:collapse}"
     ".dalenius th,.dalenius td{padding:.25em .6em;text-align:left;vertical-align:top;border-bottom:1px solid #8884}"
-    ".dalenius td.n,.dalenius th.n{text-align:right}.dalenius small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
+    ".dalenius td.n,.dalenius th.n{text-align:right;white-space:nowrap}.dalenius td.w{white-space:nowrap}.dalenius small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
     ".dalenius td small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius .total{font-weight:600}</style>"
 )
 
@@ -60,12 +61,18 @@ def grid(
     sides = [""] * labels + [' class="n"'] * (len(heads) - labels)
     top = "".join(f"<th{side}>{escape(head)}</th>" for head, side in zip(heads, sides, strict=True))
     body = "".join(
-        f"<tr>{''.join(f'<td{side}>{escape(str(text))}</td>' for text, side in zip(line, sides, strict=True))}</tr>"
+        f"<tr>{''.join(_cell(str(text), side) for text, side in zip(line, sides, strict=True))}</tr>"
         for line in lines[:_MOST_ROWS]
     )
     more = f"{len(lines) - _MOST_ROWS:,} more rows." if len(lines) > _MOST_ROWS else ""
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    return framed(f"<h2>{escape(title)}</h2>{table}{paragraphs(more, *notes)}")
+    return framed(f"<h2>{escape(title[:1].upper() + title[1:])}</h2>{table}{paragraphs(more, *notes)}")
+
+
+def _cell(text: str, side: str) -> str:
+    """A cell; short words such as a date are not broken."""
+    kept = ' class="w"' if not side and len(text) <= _UNBROKEN else side
+    return f"<td{kept}>{escape(text)}</td>"
 
 
 def pandas_frame(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":

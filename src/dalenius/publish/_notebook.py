@@ -2,12 +2,12 @@
 
 from functools import partial
 from html import escape
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from dalenius.core.budget import Budget
 from dalenius.core.estimate import level, short
-from dalenius.core.plan import TablePlan
+from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import labelled_table
 from dalenius.linear.display import displayed
@@ -61,23 +61,26 @@ def release_html(release: Release, confidence: float = 0.95) -> str:
     only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
     every = [(part, one) for part in release.parts for one in displayed(part)]
     tables = "".join(
-        _heading_of(part, release) + crossed(part, one, confidence, _MOST_ROWS)
+        _of_batch(part, crossed(part, one, confidence, _MOST_ROWS))
+        if release.members
+        else crossed(part, one, confidence, _MOST_ROWS)
         for part, one in every[:_MOST_TABLES]
     )
     left_out = len(release.tables) - _MOST_TABLES
-    more = f"{left_out} more tables: release.tables." if left_out > 0 else ""
+    where = "release.members" if release.members else "release.tables"
+    more = f"{left_out} more table{'' if left_out == 1 else 's'}: {where}." if left_out > 0 else ""
     silent = "" if release.tables else "The outcome was 'no reply'. It was charged like any other."
-    notes = (more, silent, only, subject.universe, source.guarantee, *source.warnings)
+    # A guarantee may say what a warning says.
+    warnings = (warning for warning in source.warnings if warning not in source.guarantee)
+    notes = (more, silent, only, subject.universe, source.guarantee, *warnings)
     return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
 
 
-def _heading_of(part: Release, release: Release) -> str:
-    """The words of a batch's member above its table."""
-    if not release.members:
-        return ""
+def _of_batch(part: Release, table: str) -> str:
+    """A table of a batch between its own words: the title above, whose records it counts below."""
     only = f"Only {'; '.join(conditions(part.about))}." if part.about.where else ""
-    title = f"<h3>{escape(part.about.title)}</h3>" if part.about.title else ""
-    return title + paragraphs(*filter(None, (only, part.about.universe)))
+    title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
+    return f'<div style="margin-bottom:1.2em">{title}{table}{paragraphs(only, part.about.universe)}</div>'
 
 
 def draw_release(release: Release, table: Table, path: object, confidence: float) -> "Axes":
@@ -109,7 +112,7 @@ def plan_html(plan: TablePlan) -> str:
         ("Promise", _amounts(plan.budget)),
         ("Noise", f"{plan.mechanism} ({plan.strategy})"),
         ("Cost", str(plan.cost)),
-        ("Margin of error (95%)", f"± {short(plan.error)}" if isfinite(plan.error) else "not known before"),
+        *(_tables_of(plan) or [("Margin of error (95%)", _error_of(plan.error))]),
     ]
     notes = [*said, str(plan.preview.get("universe", "")), *plan.warnings]
     return grid(
@@ -119,6 +122,21 @@ def plan_html(plan: TablePlan) -> str:
         labels=2,
         notes=notes,
     )
+
+
+def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:
+    """What each table of a batch would be like."""
+    lines = []
+    for number, table in enumerate(plan.preview.get("tables", ()), start=1):
+        # How far a chosen cell may fall short is no error of a number.
+        error = margin_of_error(table) if "std_error" in table else nan
+        size = f"{table['cells']:,} cell{'' if table['cells'] == 1 else 's'}, " if "cells" in table else ""
+        lines.append((f"Table {number}", f"{size}{table['mechanism']}, margin of error {_error_of(error)}"))
+    return lines
+
+
+def _error_of(error: float) -> str:
+    return f"± {short(error)}" if isfinite(error) else "not known before"
 
 
 def _title(subject: Subject | None) -> str:
