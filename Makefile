@@ -67,7 +67,7 @@ coverage: $(STAMP) $(SPARK)
 MINIMUM := build/minimum
 minimum: $(STAMP)
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(MINIMUM)
-	VIRTUAL_ENV=$(MINIMUM) $(BIN)/uv pip install --quiet --resolution lowest-direct -e '.[server,formats,plot]' pytest==8.4.1 hypothesis==6.135.0 mpmath==1.3.0 pexpect==4.9.0
+	VIRTUAL_ENV=$(MINIMUM) $(BIN)/uv pip install --quiet --resolution lowest-direct -e '.[server,formats,plot]' pytest==8.4.1 hypothesis==6.135.0 mpmath==1.3.0 pexpect==4.9.0 pytest-timeout==2.4.0
 	$(MINIMUM)/bin/python -m pytest -q -p no:cacheprovider tests/core tests/spec/test_table.py tests/spec/test_codebook.py tests/engines/test_duckdb.py tests/engines/test_memory.py tests/publish tests/cli/test_verbs.py tests/cli/test_comfort.py tests/examples
 
 lock: $(STAMP)

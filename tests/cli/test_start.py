@@ -156,8 +156,10 @@ def test_a_codebook_units_and_corrections_are_taken(tmp_path: Path) -> None:
 def test_a_declined_table_is_not_released_and_nothing_is_spent(tmp_path: Path) -> None:
     write(tmp_path)
     talk = Conversation("shops.csv", folder=tmp_path)
-    for question in ("Who is", "What is protected", "Can one person"):
+    for question in ("Who is", "What is protected"):
         talk.answer(question)
+    # A column that names units and repeats them is told, before several rows of one are taken for several units.
+    talk.answer("Can one person have several rows? The column owner_id repeats its values. [y]", "n")
     talk.answer("Which variables", "kind")
     for question in ("Right?", "Which budget?", "The first table", "How much"):
         talk.answer(question)

@@ -104,10 +104,13 @@ def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
     from dalenius.cli.conversation import ask, chosen, is_yes
     from dalenius.errors import ParameterError
 
-    if not is_yes(f"Can one {unit} have several rows?", default=False):
-        return "", 1
     names = list(columns)
     likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
+    # Who takes several rows of one unit for several units promises too much: a column that names units and repeats them is told.
+    repeats = likely != "" and columns[likely].distinct < columns[likely].rows - columns[likely].missing
+    hint = f" The column {likely} repeats its values." if repeats else ""
+    if not is_yes(f"Can one {unit} have several rows?{hint}", default=repeats):
+        return "", 1
     [unit_id] = ask("Which column tells them apart?", lambda answer: chosen(answer, names, most=1), likely)
 
     def whole(answer: str) -> int:

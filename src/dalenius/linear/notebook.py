@@ -71,8 +71,8 @@ def grid(
 
 def _cell(text: str, side: str) -> str:
     """A cell; short words such as a date are not broken."""
-    kept = ' class="w"' if not side and len(text) <= _UNBROKEN else side
-    return f"<td{kept}>{escape(text)}</td>"
+    style = ' class="w"' if not side and len(text) <= _UNBROKEN else side
+    return f"<td{style}>{escape(text)}</td>"
 
 
 def pandas_frame(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
