@@ -3,11 +3,12 @@
 import numpy as np
 
 from dalenius.core.estimate import Kind
+from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.estimates import is_resampled
+from dalenius.linear.estimates import deconvolved_ends, is_resampled
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
@@ -18,10 +19,31 @@ RESAMPLED = {
     Kind.NOISE: "spread of the noisy replicates, Student's quantiles",
     Kind.NOISE_AND_SAMPLING: "calibrated to the spread of the noisy replicates",
 }
+DECONVOLUTION = "deconvolution"
+
+
+def _deconvolved(
+    release: Release, table: Table, kind: Kind, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    if (
+        kind is not Kind.NOISE_AND_SAMPLING
+        or not isinstance(release.law, Joint)
+        or not is_resampled(release.law)
+    ):
+        raise Unsupported(
+            'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their replicates.'
+        )
+    return deconvolved_ends(release.law, release.blocks, table.space.size, confidence)
 
 
 def estimate_intervals(
-    release: Release, table: Table, names: tuple[str, ...], kind: Kind, confidence: float, together: bool
+    release: Release,
+    table: Table,
+    names: tuple[str, ...],
+    kind: Kind,
+    confidence: float,
+    together: bool,
+    method: str = "exact",
 ) -> IntervalTable:
     """Of every cell of a released table of estimates."""
     if set(names) not in (set(), {axis.name for axis in table.space.axes}):
@@ -34,8 +56,12 @@ def estimate_intervals(
     zeros = table.space.structural_indices
     cells = table.space.size - len(zeros)
     level = simultaneous_confidence(confidence, cells) if together else confidence
-    ends = sampled_bounds if kind is Kind.NOISE_AND_SAMPLING else bounds
-    lower, upper = ends(release, table, level)
+    how = RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind]
+    if method == DECONVOLUTION:
+        lower, upper = _deconvolved(release, table, kind, level)
+        how = "law of the replicates without their noise, for visibly skew cases"
+    else:
+        lower, upper = (sampled_bounds if kind is Kind.NOISE_AND_SAMPLING else bounds)(release, table, level)
     return IntervalTable(
         axes=table.space.axes,
         values=table.values,
@@ -43,7 +69,7 @@ def estimate_intervals(
         upper=np.nan_to_num(upper, nan=0.0),
         confidence=confidence,
         kind=kind,
-        method=RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind],
+        method=how,
         is_simultaneous=together,
         structural_zeros=frozenset(zeros),
     )

@@ -13,7 +13,7 @@ from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Thinned, Wi
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
-from dalenius.inference._estimate_interval import estimate_intervals
+from dalenius.inference._estimate_interval import DECONVOLUTION, estimate_intervals
 from dalenius.inference._mean_interval import mean_intervals
 from dalenius.inference._sample_interval import sample_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
@@ -44,15 +44,18 @@ def intervals(
     seed: int = 0,
 ) -> IntervalTable:
     """Intervals for every cell of the table over the named axes (the first table if none are named)."""
-    checked(confidence, method)
+    is_deconvolved = method == DECONVOLUTION
+    checked(confidence, "exact" if is_deconvolved else method)
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
-    if isinstance(source, Release) and isinstance(source.law, Thinned):
+    if isinstance(source, Release) and isinstance(source.law, Thinned) and not is_deconvolved:
         return sample_intervals(source, names, kind, confidence, is_simultaneous)
     if isinstance(source, Release) and is_estimate(source.law):
         table = find_table(source, names)
         if table is source.table:
-            return estimate_intervals(source, table, names, KINDS[kind], confidence, is_simultaneous)
+            return estimate_intervals(source, table, names, KINDS[kind], confidence, is_simultaneous, method)
+    if is_deconvolved:
+        raise Unsupported('Deconvolution is for estimates with error = "bootstrap".')
     if kind == "population" and isinstance(source, Release):
         totals = _totals(source, names, confidence, is_simultaneous)
         if totals is not None:

@@ -27,7 +27,7 @@ from dalenius.core.release import Block
 from dalenius.linear.families import FAMILIES, FamilySums, fitted
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
-from dalenius.linear.replicates import replicates_of
+from dalenius.linear.replicates import Replicates, deconvolved, replicates_of
 from dalenius.linear.windows import window_of
 
 STRUCTURE = "estimate"
@@ -63,13 +63,13 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         estimate = _quantiles(law.parameters, blocks)
     elif name == "winsorised mean":
         parameters = {**law.parameters, **window_of(law.parameters, blocks[0].values)}
-        estimate = _mean(_Parts(parameters, Sums.of(blocks[1:], cells)))
+        estimate = _mean(Parts(parameters, Sums.of(blocks[1:], cells)))
     elif name == BOOTSTRAP:
         estimate = _bootstrap(law.parameters, blocks, cells)
     elif name == "family":
         estimate = _family(law.parameters, blocks, cells)
     else:
-        estimate = ESTIMATES[name](_Parts(law.parameters, Sums.of(blocks, cells)))
+        estimate = ESTIMATES[name](Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
 
     def cut(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
@@ -92,22 +92,7 @@ def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estima
 
 def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
     """Bagged totals, or quotients of them and a number of rows, with what the spread of the replicates says of both errors."""
-    totals = blocks[0].values.astype(np.float64).reshape(cells, -1)
-    counts = Sums.of(blocks[1:], cells).form(0) if len(blocks) > 1 else None
-    made = replicates_of(
-        parameters,
-        totals,
-        None if counts is None else counts.values,
-        0.0 if counts is None else float(counts.variance[0]),
-    )
-    centre, factor, scale = (float(Fraction(str(parameters[key]))) for key in ("centre", "factor", "scale"))
-    if parameters["is_quotient"]:
-        assert made.records is not None
-        n = np.where(made.records >= 1, made.records, np.nan)
-        unit, values = scale / factor / n, scale * (centre + made.bagged / factor / n)
-    else:
-        moved = 0.0 if made.records is None else made.records * centre
-        unit, values = np.full(cells, scale / factor), scale * (moved + made.bagged / factor)
+    made, unit, values, counts = _replicated(parameters, blocks, cells)
     noise = unit**2 * (made.spread / made.count + made.ratio_noise)
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
@@ -126,7 +111,7 @@ def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: in
 def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
     """Parameters of an exponential family, in the unit of the values."""
     family = FAMILIES[str(parameters["family"])]
-    parts = _Parts(parameters, Sums.of(blocks, cells // len(family.parameters)))
+    parts = Parts(parameters, Sums.of(blocks, cells // len(family.parameters)))
     made = fitted(
         family,
         FamilySums(
@@ -152,11 +137,45 @@ def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) 
     )
 
 
+def deconvolved_ends(
+    law: Joint, blocks: Sequence[Block], cells: int, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals with sampling from the law of the replicates without their noise, for estimates with bootstrap errors."""
+    made, unit, values, _ = _replicated(law.parameters, blocks, cells)
+    sides = np.array([deconvolved(made, cell, confidence) for cell in range(cells)])
+    low, high = (_end(end) for end in law.parameters["limits"])
+    lower, upper = values - unit * sides[:, 0], values + unit * sides[:, 1]
+    return np.clip(np.nan_to_num(lower, nan=low), low, high), np.clip(
+        np.nan_to_num(upper, nan=high), low, high
+    )
+
+
+def _replicated(
+    parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int
+) -> tuple[Replicates, FloatArray, FloatArray, Form | None]:
+    """Replicates in the units in which rows add, the size of such a unit, bagged values, and measured numbers of rows."""
+    totals = blocks[0].values.astype(np.float64).reshape(cells, -1)
+    counts = Sums.of(blocks[1:], cells).form(0) if len(blocks) > 1 else None
+    made = replicates_of(
+        parameters,
+        totals,
+        None if counts is None else counts.values,
+        0.0 if counts is None else float(counts.variance[0]),
+    )
+    centre, factor, scale = (float(Fraction(str(parameters[key]))) for key in ("centre", "factor", "scale"))
+    if parameters["is_quotient"]:
+        assert made.records is not None
+        n = np.where(made.records >= 1, made.records, np.nan)
+        return made, scale / factor / n, scale * (centre + made.bagged / factor / n), counts
+    moved = 0.0 if made.records is None else made.records * centre
+    return made, np.full(cells, scale / factor), scale * (moved + made.bagged / factor), counts
+
+
 def _end(text: object) -> float:
     return float(str(text)) if str(text) in ("inf", "-inf") else float(Fraction(str(text)))
 
 
-class _Parts:
+class Parts:
     """The moments that were measured, by name, with their centres and shifts taken back; in steps."""
 
     def __init__(self, parameters: Mapping[str, Any], measured: Sums) -> None:
@@ -196,7 +215,7 @@ class _Parts:
 
 
 def _quotient(
-    parts: _Parts,
+    parts: Parts,
     above: Form,
     below: Form,
     spread: tuple[Form, Form, Form] | None,
@@ -269,14 +288,14 @@ def _roots(square: FloatArray, middle: FloatArray, last: FloatArray) -> tuple[Fl
         return (middle - root) / square, (middle + root) / square
 
 
-def _mean(parts: _Parts) -> Estimated:
+def _mean(parts: Parts) -> Estimated:
     total, count = parts.total(), parts.count()
     spread = (parts.power("squares"), total, count) if parts.has("squares") else None
     offset = parts.number("origin") + parts.number("centre") * parts.number("scale", 1)
     return _quotient(parts, total, count, spread, offset=offset)
 
 
-def _proportion(parts: _Parts) -> Estimated:
+def _proportion(parts: Parts) -> Estimated:
     inside = parts.raw("inside")
     others = [parts.raw(name) for name in ("outside", "beyond") if parts.has(name)]
     count = parts.count() if not others else inside
@@ -285,7 +304,7 @@ def _proportion(parts: _Parts) -> Estimated:
     return _quotient(parts, inside, count, (inside, inside, count), is_binomial=True)
 
 
-def _ratio(parts: _Parts) -> Estimated:
+def _ratio(parts: Parts) -> Estimated:
     spread = None
     if parts.has("squares"):
         spread = (parts.raw("squares"), parts.raw("products"), parts.raw("squares of the other"))
@@ -293,7 +312,7 @@ def _ratio(parts: _Parts) -> Estimated:
     return _quotient(parts, above, below, spread, least=parts.number("least", 1))
 
 
-def _weighted_mean(parts: _Parts) -> Estimated:
+def _weighted_mean(parts: Parts) -> Estimated:
     """Hajek's mean from mirrored weighted totals; the squared weights come in the three parts of (1 - t + t)^2 = 1, t from bound to bound."""
     above, width = parts.raw("above"), parts.number("high") - parts.number("low")
     below = above.plus(parts.raw("below")).times(1 / width)
@@ -313,7 +332,7 @@ def _weighted_mean(parts: _Parts) -> Estimated:
     return replace(estimate, counts=below.times(step))
 
 
-def _weighted_ratio(parts: _Parts) -> Estimated:
+def _weighted_ratio(parts: Parts) -> Estimated:
     spread = None
     if parts.has("squares"):
         first, second, third = (
@@ -325,7 +344,7 @@ def _weighted_ratio(parts: _Parts) -> Estimated:
     return _quotient(parts, above, below, spread, least=parts.number("least"))
 
 
-def _weighted_total(parts: _Parts) -> Estimated:
+def _weighted_total(parts: Parts) -> Estimated:
     """The expansion estimator, whose design variance is at most the sum of squares of what rows add to it."""
     total, scale = parts.raw("total"), parts.number("scale")
     noise, sampling, uncertainty = total.variance, np.zeros(1), np.zeros(1)
@@ -349,7 +368,7 @@ def _weighted_total(parts: _Parts) -> Estimated:
     )
 
 
-def _variance(parts: _Parts) -> Estimated:
+def _variance(parts: Parts) -> Estimated:
     """Sum of squared deviations over n - 1, without the bias that the noise of the total brings."""
     total, squares, count = parts.total(), parts.power("squares"), parts.count()
     is_known = count.values >= 2
@@ -369,7 +388,7 @@ def _variance(parts: _Parts) -> Estimated:
     return _smooth(value, gradient, sampled, uncertainty, scale=scale, shape=_logarithmic)
 
 
-def _standard_deviation(parts: _Parts) -> Estimated:
+def _standard_deviation(parts: Parts) -> Estimated:
     square = _variance(parts)
     value = np.sqrt(square.values)
     # Near zero the root is steeper than it is over the reach of the noise.
@@ -383,7 +402,7 @@ def _standard_deviation(parts: _Parts) -> Estimated:
     return Estimated(values=value, variance=square.variance * slope, sampled=sampled, ends=ends)
 
 
-def _co_moments(parts: _Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]:
+def _co_moments(parts: Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]:
     """n, and the variance of x, that of y and their covariance, each with the form of its noise; in steps."""
     count, x = parts.count(), parts.total()
     y = parts.raw("total of the other")
@@ -406,14 +425,14 @@ def _co_moments(parts: _Parts) -> tuple[FloatArray, list[FloatArray], list[Form]
     return n, values, gradients
 
 
-def _covariance(parts: _Parts) -> Estimated:
+def _covariance(parts: Parts) -> Estimated:
     n, (xx, yy, xy), (_, _, gradient) = _co_moments(parts)
     sampled = (np.maximum(xx, 0) * np.maximum(yy, 0) + xy**2) / n
     wider = n / (n - 1)
     return _smooth(wider * xy, gradient, sampled, np.zeros(1), scale=parts.number("scale", 1), shape=_plain)
 
 
-def _correlation(parts: _Parts) -> Estimated:
+def _correlation(parts: Parts) -> Estimated:
     n, (xx, yy, xy), gradients = _co_moments(parts)
     is_known = (xx > 0) & (yy > 0)
     xx, yy = np.where(is_known, xx, np.nan), np.where(is_known, yy, np.nan)
@@ -479,7 +498,7 @@ def _fisher(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray
     return np.tanh(np.arctanh(inside) - wide), np.tanh(np.arctanh(inside) + wide)
 
 
-ESTIMATES: dict[str, Callable[[_Parts], Estimated]] = {
+ESTIMATES: dict[str, Callable[[Parts], Estimated]] = {
     "mean": _mean,
     "proportion": _proportion,
     "ratio": _ratio,

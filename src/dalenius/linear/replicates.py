@@ -22,7 +22,6 @@ least 93.5 % whatever V is (verify/bootstrap.py); where noise hides V it is larg
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -183,11 +182,12 @@ def replicates_of(
 def deconvolved(
     replicates: Replicates, cell: int, confidence: float, points: int = 201
 ) -> tuple[float, float]:
-    """An interval for the exact total of one cell under sampling, without a normal law: by taking the noise off the replicates.
+    """How far an interval for one cell under sampling reaches below and above the bagged estimate, without a normal law.
 
     The law of the resampled totals is a mixture of points of a grid; its weights maximise the likelihood of the noisy replicates
-    (Kiefer & Wolfowitz 1956), smoothed over the grid. Its quantiles about its mean are turned around the bagged estimate, and
-    widened by the error of the mean of the replicates. Of use where the noise is smaller than the spread and the law is skew.
+    (Kiefer & Wolfowitz 1956), smoothed over the grid. Its quantiles about its mean are turned around the bagged estimate, scaled from the
+    variance of resampling to that of sampling, and widened by the error of the mean of the replicates. Of use where the noise is smaller
+    than the spread and the law is skew.
     """
     from scipy.special import ndtri
 
@@ -204,17 +204,10 @@ def deconvolved(
     below = np.cumsum(weights) / weights.sum()
     tail = (1 - confidence) / 2
     low, high = (float(np.interp(p, below, grid)) for p in (tail, 1 - tail))
-    centre, mean = float(m.mean()), float(weights @ grid / weights.sum())
+    mean = float(weights @ grid / weights.sum())
+    resampling = max(float(replicates.spread[cell]) - replicates.noise, 1e-300)
+    scale = max(1 - float(replicates.counted[cell]) / resampling, 0.0) * replicates.rows
     error = float(replicates.spread[cell] / replicates.count + replicates.ratio_noise[cell])
     z = float(ndtri(1 - tail))
-    down, up = (np.sqrt(side**2 + z * z * error) for side in (high - mean, mean - low))
-    return centre - float(down), centre + float(up)
-
-
-def z_test(estimate: float, variance: float, null: float) -> float:
-    """Two-sided p-value of a null value, by the normal law; 1 where nothing is known of the error."""
-    from scipy.special import ndtr
-
-    if not 0 < variance < inf:
-        return 1.0
-    return float(2 * ndtr(-abs(estimate - null) / np.sqrt(variance)))
+    down, up = (np.sqrt(scale * side**2 + z * z * error) for side in (high - mean, mean - low))
+    return float(down), float(up)

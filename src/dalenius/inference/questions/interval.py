@@ -18,8 +18,8 @@ def ask(
     method: Annotated[
         str,
         Hint(
-            help="exact, guarded or mid-p; for the parameter only.",
-            choices=("exact", "guarded", "mid-p"),
+            help="exact, guarded or mid-p, or deconvolution of bootstrap replicates; for the parameter only.",
+            choices=("exact", "guarded", "mid-p", "deconvolution"),
             key="variant",
         ),
     ] = "exact",
