@@ -34,7 +34,7 @@ def stated_value(
     def is_left_out(p: float) -> bool:
         level = p if alternative == "two-sided" else 2 * p
         if level >= 1:
-            return (alternative == "greater") == (value < table.values[place])
+            return (alternative == "greater") == (value < float(table.values[place]))
         interval = intervals(source, kind=kind, confidence=1 - level).at(place)
         return (alternative != "less" and value < interval.lower) or (
             alternative != "greater" and value > interval.upper
