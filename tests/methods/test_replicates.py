@@ -137,6 +137,10 @@ def test_means_totals_and_proportions_come_with_both_errors(curator: Any) -> Non
     low, high = sampled_bounds(mean, table)
     assert low[0] < ages.mean() < high[0]
     assert "calibrated" in intervals(mean, kind="parameter").method
+    skew, usual = (intervals(mean, kind="parameter", method=how).at(0) for how in ("deconvolution", "exact"))
+    assert skew.lower <= usual.lower and skew.upper >= usual.upper and skew.width < 2 * usual.width
+    with pytest.raises(Unsupported, match="bootstrap"):
+        intervals(mean, kind="population", method="deconvolution")
     share = curator.release(
         {
             "table": {"measure": "proportion", "of": "sex", "among": ["f"], "error": "bootstrap", "per": 100},

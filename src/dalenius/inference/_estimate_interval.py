@@ -59,7 +59,7 @@ def estimate_intervals(
     how = RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind]
     if method == DECONVOLUTION:
         lower, upper = _deconvolved(release, table, kind, level)
-        how = "law of the replicates without their noise, for visibly skew cases"
+        how = "law of the replicates without their noise; no side shorter than the calibrated one"
     else:
         lower, upper = (sampled_bounds if kind is Kind.NOISE_AND_SAMPLING else bounds)(release, table, level)
     return IntervalTable(

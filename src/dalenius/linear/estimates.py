@@ -140,9 +140,13 @@ def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) 
 def deconvolved_ends(
     law: Joint, blocks: Sequence[Block], cells: int, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Intervals with sampling from the law of the replicates without their noise, for estimates with bootstrap errors."""
+    """Intervals with sampling from the law of the replicates without their noise, for estimates with bootstrap errors.
+
+    Few replicates tell the ends of a law badly, so that no side is shorter than that of the calibrated interval.
+    """
     made, unit, values, _ = _replicated(law.parameters, blocks, cells)
     sides = np.array([deconvolved(made, cell, confidence) for cell in range(cells)])
+    sides = np.maximum(sides, made.half_widths(confidence, is_sampling=True)[:, None])
     low, high = (_end(end) for end in law.parameters["limits"])
     lower, upper = values - unit * sides[:, 0], values + unit * sides[:, 1]
     return np.clip(np.nan_to_num(lower, nan=low), low, high), np.clip(
