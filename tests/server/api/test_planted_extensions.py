@@ -155,6 +155,7 @@ def test_every_question_is_answered_as_the_library_answers(site: Site) -> None:
         "logistic": {"outcome": "sex", "predictors": "town"},
         "bayes": {"draws": 100},
         "rate": {"exposure": 1000.0, "first": {"sex": ("male",)}},
+        "stated_value": {"value": 10.0, "label": {"town": ("Aby",), "sex": ("male",)}},
     }
     answer = site.call("", "POST", f"{path}/inference", json={"method": "conditional_independence"})
     assert answer.status_code == 400 and "three axes" in answer.json()["error"]["message"]
