@@ -130,8 +130,8 @@ def test_learned_bounds(tmp_path: Path) -> None:
     assert np.abs(made.table.values - exact).max() < 1500
 
 
-def test_margins_of_totals_are_refused_in_words() -> None:
-    with pytest.raises(Unsupported, match="table by table"):
+def test_margins_of_totals_that_could_lose_records_are_refused_in_words() -> None:
+    with pytest.raises(DaleniusError, match='universe = "own"'):
         plan({"rows": ["a"], "measure": "total", "of": "n", "margins": "all"}, PURE)
 
 

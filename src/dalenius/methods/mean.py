@@ -26,6 +26,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.release import Block, Table
+from dalenius.errors import Unsupported
 from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_mean_at_the_data
@@ -150,7 +151,12 @@ class MeanMethod:
         error = question.parameter("error")
         if error != BOOTSTRAP and question.weight is not None:
             return plan_weighted_mean(question)
-        if error in (None, NOISE) and question.margins is not None:
+        if error in (None, NOISE, SAMPLING) and question.margins is not None:
+            if error is not None:
+                raise Unsupported(
+                    "A list of means has the error of its noise alone: leave error out, or ask for one table.",
+                    key="error",
+                )
             return plan_means(question)
         if error == BOOTSTRAP:
             return _replicated(question)

@@ -7,7 +7,6 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.release import Release, Table
 from dalenius.errors import RequestError
-from dalenius.spec.speech import DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +29,13 @@ class Format:
     is_spoken: bool = False
     stem: str = ""
 
-    def content(self, release: Release, *table: Table, language: str = DEFAULT) -> bytes:
+    def content(self, release: Release, *table: Table, language: str | None = None) -> bytes:
         """The bytes of a file; the language is that of words for readers, where a format has any."""
         if not (release.tables or self.is_document):
             raise RequestError(
                 f"This release has no table: the outcome was 'no reply'. Its {document().name.upper()} document says so."
             )
-        spoken = {"language": language} if self.is_spoken else {}
+        spoken = {"language": language} if self.is_spoken and language else {}
         made: Any = self.write(release, *table, **spoken)
         return made.encode() if isinstance(made, str) else bytes(made)
 

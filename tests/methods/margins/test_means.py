@@ -84,5 +84,5 @@ def test_no_tiny_neighbours_cost_more_than_is_charged(relation: Relation) -> Non
 
 
 def test_errors_of_sampling_are_refused_by_name_with_margins() -> None:
-    with pytest.raises(Unsupported, match="without errors of sampling"):
+    with pytest.raises(Unsupported, match="error of its noise alone"):
         plan_of(domain(), {"table": TABLE | {"error": "sampling"}, "privacy": ZCDP})

@@ -55,6 +55,8 @@ def plan_margins(
     whole budget, or for a part of it.
     """
     space, margins = question.space, question.margins
+    if amounts is not None and amounts.largest == 0:
+        raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
     if any(axis.has_rest for axis in space.axes):
         _ = question.universe
     allowed = question.policy.allow.mechanisms
