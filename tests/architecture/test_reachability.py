@@ -1,35 +1,44 @@
-"""Every extension, and every public function beside one, is reached by a request, a verb, a page or a public name.
+"""What is in the library is reached by a request, a verb, a page or a public name, or it is gone.
 
-What is not yet is listed with a reason; the list has at most five entries and may only shrink.
+The graph of names (`reach.py`) begins where people begin: at the command line (and through it at the server), at extensions that
+documents name, at public names, and at the code of pages, which is run. What no path reaches is listed with a reason; the list
+has at most five entries and may only shrink.
 """
 
-import ast
+import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from tests.architecture.reach import Graph, Name
+from tests.docs.test_pages import PAGES, blocks_of
 
 import dalenius
+from dalenius import inference
 from dalenius.core import registry
 from dalenius.spec.noise import kinds_of_noise
 
 ROOT = Path(dalenius.__file__).parent
-DOCS = ROOT.parents[1] / "docs"
-# What users name themselves is found by the registry: these packages are where paths into the library begin.
-ENTRANCES = ("cli", "server", "methods", "mechanisms", "definitions", "engines", "publish")
-# Checks and demonstrations use everything, and prove nothing about use.
-ASIDE = ("audit", "demo", "reproduce", "testing")
-# Layers whose modules hold what a person might ask for.
-ASKED = (
-    "inference",
-    "postprocess",
-    "statistics",
-    "measurements",
+# Extensions that documents, options and endings of files name; the others must be used by one of these.
+NAMED = (
     "mechanisms",
+    "definitions",
+    "engines",
     "methods",
+    "methods.margins.strategies",
     "publish",
-    "lists",
+    "inference.questions",
 )
-NOT_YET: dict[str, str] = {}
+# Checks and demonstrations use everything, and prove nothing about use.
+ASIDE = ("demo", "testing", "reproduce")
+# Arithmetic that only the papers' numbers need has a door: `dalenius reproduce`.
+ARITHMETIC = ("core", "exact", "linear")
+NOT_REACHED = {
+    "core.registry.forget": "for kits that add extensions while a program runs, so that planted faults are found",
+}
 
 
 def name_of(path: Path) -> str:
@@ -37,109 +46,128 @@ def name_of(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-MODULES = {name_of(path): path for path in ROOT.rglob("*.py")}
+@cache
+def graph() -> Graph:
+    return Graph({name_of(path): path.read_text() for path in ROOT.rglob("*.py")}, "dalenius")
+
+
+def _extension(package: str, name: str) -> Name:
+    module = f"dalenius.{package}.{name}"
+    return module, import_module(module).__all__[0]
+
+
+def entrances() -> Iterator[Name]:
+    yield "dalenius.cli.main", "run"
+    for package in NAMED:
+        for name in registry.names(package):
+            yield _extension(package, name)
+    for name in set(kinds_of_noise()) & set(registry.names("measurements")):
+        yield _extension("measurements", name)
+    for name in set(dalenius.__all__) - {"inference", "errors", "__version__"}:
+        yield getattr(dalenius, name).__module__, getattr(dalenius, name).__name__
+    yield from (("dalenius.inference", name) for name in inference.__all__)
+    yield from (name for name in graph().definitions if name[0] == "dalenius.errors")
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language == "python":
+                yield from graph().named_in(dedent(block.text))
+
+
+def reproductions() -> Iterator[Name]:
+    from dalenius.reproduce import items
+
+    for item in (*items.items().values(), *items.plots().values()):
+        yield item.__module__, item.__qualname__.partition(".")[0]
 
 
 @cache
-def tree_of(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text())
+def reached() -> frozenset[Name]:
+    return frozenset(graph().reached(entrances(), without=ASIDE))
 
 
 @cache
-def imports(module: str) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(tree_of(module)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names & set(MODULES)
+def unreached() -> frozenset[str]:
+    by_items = reached() | graph().reached(reproductions(), without=("demo", "testing"))
+    return frozenset(
+        f"{module}.{name}".removeprefix("dalenius.")
+        for module, name in graph().definitions
+        if (layer := module.partition(".")[2].partition(".")[0]) not in (*ASIDE, "audit")
+        and not name.startswith("__")
+        and (module, name) not in (by_items if layer in ARITHMETIC else reached())
+    )
 
 
-@cache
-def reached() -> set[str]:
-    """Modules that some entrance imports, directly or through others, or that a request names as its noise."""
-    todo = [m for m in MODULES if m == "dalenius" or m.split(".")[1] in ENTRANCES]
-    todo += [m for m in MODULES if m.startswith("dalenius.inference.questions.")]
-    todo += [m for name in kinds_of_noise() if (m := f"dalenius.measurements.{name}") in MODULES]
-    modules: set[str] = set()
-    while todo:
-        module = todo.pop()
-        if module not in modules and module.split(".")[1:2] not in [[name] for name in ASIDE]:
-            modules.add(module)
-            todo += imports(module)
-    return modules
+def test_every_definition_is_reached_or_listed() -> None:
+    assert unreached() == NOT_REACHED.keys()
+    assert len(NOT_REACHED) <= 5 and all(len(reason) > 20 for reason in NOT_REACHED.values())
 
 
-def test_every_extension_is_reached_but_for_those_that_are_listed() -> None:
-    unreached = {
-        f"{package}.{name}"
-        for package in registry.PACKAGES
-        for name in registry.names(package)
-        if f"dalenius.{package}.{name}" not in reached()
-    }
-    assert unreached == {name for name in NOT_YET if name.rpartition(".")[0] in registry.PACKAGES}
-    assert len(NOT_YET) <= 5 and all(len(reason) > 20 for reason in NOT_YET.values())
+def test_every_extension_is_reached() -> None:
+    for package in registry.PACKAGES:
+        for name in registry.names(package):
+            assert _extension(package, name) in reached(), f"{package}.{name}"
 
 
-@cache
-def used_names() -> frozenset[str]:
-    """Every name that some module reads, imports or takes as an attribute."""
-    names: set[str] = set()
-    for module in MODULES:
-        if module.split(".")[1:2] == ["testing"]:
+@pytest.mark.parametrize(
+    ("planted", "is_seen"),
+    [
+        ("def lonely():\n    return 1\n", True),
+        ("def lonely():\n    return lonely()\n", True),
+        ("def dead():\n    return lonely()\n\ndef lonely():\n    return dead()\n", True),
+        ("class lonely:\n    def run(self):\n        return lonely\n", True),
+        ("@cache\ndef lonely():\n    return 1\n", True),
+        # Used while the module is imported, or handed to an object: reached.
+        ("def lonely():\n    return 1\n\nTABLE = lonely()\n", False),
+        ("@router.get('/x')\ndef lonely():\n    return 1\n", False),
+    ],
+)
+def test_a_planted_function_that_nothing_reaches_is_seen(planted: str, is_seen: bool) -> None:
+    used = (
+        "from program import tools\n\ndef run():\n    return tools.used(), tools.lonely_too, Thing().lonely\n"
+    )
+    # A name in prose, an import alone and a method of the same name reach nothing.
+    tools = f'"""About lonely."""\n\nfrom program.other import lonely as it\n\ndef used():\n    return "lonely"\n\n{planted}'
+    sources = {"program": "", "program.main": used, "program.tools": tools, "program.other": planted}
+    program = Graph(sources, "program")
+    found = program.reached([("program.main", "run")])
+    assert (("program.tools", "lonely") not in found) is is_seen
+    assert ("program.other", "lonely") not in found
+    assert ("program.tools", "used") in found
+
+
+def test_a_function_planted_into_the_library_is_seen() -> None:
+    """The same name is used elsewhere, stands on pages and is imported by the tests: none of it helps."""
+    module = "dalenius.postprocess.rounding"
+    text = (ROOT / "postprocess" / "rounding.py").read_text()
+    planted = graph().with_source(module, text + "\n\ndef intervals(release):\n    return intervals\n")
+    found = planted.reached(entrances(), without=ASIDE)
+    assert (module, "intervals") not in found
+    assert ("dalenius.inference.cells", "intervals") in found
+
+
+def test_names_of_the_library_on_pages_exist() -> None:
+    """`dalenius.package.module.name` on a page is a name that can be imported."""
+    gone = []
+    for page in PAGES:
+        for dotted in re.findall(r"`(dalenius(?:\.\w+)+)", page.read_text(encoding="utf-8")):
+            if not _exists(dotted) and not dotted.endswith((".sqlite", ".toml")):
+                gone.append(f"{page.name}: {dotted}")
+    assert not gone
+
+
+def _exists(dotted: str) -> bool:
+    module, _, name = dotted.rpartition(".")
+    if dotted in graph().trees or (module, name) in graph().definitions:
+        return True
+    while module:
+        try:
+            thing: object = import_module(module)
+        except ImportError:
+            module = module.rpartition(".")[0]
             continue
-        for node in ast.walk(tree_of(module)):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                names.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                names.add(node.attr)
-            elif isinstance(node, ast.ImportFrom):
-                names |= {alias.name for alias in node.names}
-    return frozenset(names)
-
-
-def public_functions(module: str) -> Iterator[str]:
-    """Functions and classes at the top of a module, without those of its own use."""
-    for node in tree_of(module).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield node.name
-
-
-@cache
-def pages() -> str:
-    return "\n".join(path.read_text() for path in (*DOCS.rglob("*.md"), ROOT.parents[1] / "README.md"))
-
-
-def test_every_public_function_is_used_by_the_library_or_stands_in_a_page() -> None:
-    unused = [
-        f"{module}.{name}"
-        for module in MODULES
-        if module.split(".")[1:2] and module.split(".")[1] in ASKED
-        for name in public_functions(module)
-        if name not in used_names()
-        and name not in pages()
-        and name not in dir(dalenius)
-        # The registry reaches what a module names first.
-        and not module.rpartition(".")[2].startswith("test")
-        and name != _first(module)
-    ]
-    assert {name.removeprefix("dalenius.") for name in unused} <= set(NOT_YET)
-
-
-def _first(module: str) -> str:
-    for node in tree_of(module).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            names = ast.literal_eval(node.value)
-            return str(names[0]) if names else ""
-    return ""
-
-
-def test_a_module_that_nothing_imports_is_not_reached() -> None:
-    assert "dalenius.testing.toy" not in reached()
-    assert {"dalenius.statistics.count", "dalenius.measurements.noisy"} <= reached()
-
-
-def test_a_function_that_nobody_uses_would_be_seen() -> None:
-    assert "a_function_that_nobody_wrote" not in used_names()
-    assert "plan_of" not in {name for module in MODULES for name in public_functions(module)} - {"plan_of"}
+        for part in dotted.removeprefix(f"{module}.").split("."):
+            if not hasattr(thing, part):
+                return False
+            thing = getattr(thing, part)
+        return True
+    return False

@@ -83,20 +83,13 @@ def test_pure_to_delta_is_randomised_response():
 
 
 def test_gaussian_privacy():
-    assert c.pure_to_gaussian(F(1)) == pytest.approx(1.232, abs=5e-4)
     assert c.gaussian_to_delta(1.0, 4.886554) == pytest.approx(1e-6, rel=1e-5)
     assert c.gaussian_to_delta(1.0, 0.0) == pytest.approx(0.3829249225480263, rel=1e-9)
-    # A pure step's own curve never exceeds the curve of the Gaussian that dominates it.
-    for at in (0, F(1, 2), F(9, 10)):
-        assert float(c.pure_to_delta(F(1), F(at))) <= c.gaussian_to_delta(c.pure_to_gaussian(F(1)), float(at))
 
 
 def test_groups():
     assert c.pure_of_group(F(1, 2), 3) == F(3, 2)
     assert c.rho_of_group(F(1, 2), 3) == F(9, 2)
-    epsilon, delta = c.approximate_of_group(F(1), F(1, 10**6), 3)
-    assert epsilon == 3
-    assert float(delta) == pytest.approx(1e-6 * (exp(3) - 1) / (exp(1) - 1), rel=1e-12)
 
 
 def test_replace_is_two_steps_and_relations_stay_apart():

@@ -18,7 +18,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import AfterCharge, InternalError, NotPublic
 from dalenius.measurements.noisy import Noisy
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods._refinement import RefinementPlan, shares
+from dalenius.methods._refinement import RefinementPlan
 from dalenius.statistics.count import Count
 
 LABELS = ("a1", "a2", "b1", "b2")
@@ -126,7 +126,7 @@ def test_structural_zeros_are_exactly_zero_and_all_else_is_perturbed() -> None:
 
 
 def refinement(threshold: int) -> RefinementPlan:
-    coarse, fine = shares(Fraction(8), Fraction(1, 2))
+    coarse, fine = Fraction(4), Fraction(4)
     return RefinementPlan(
         variable=VARIABLE,
         level="letter",

@@ -8,7 +8,6 @@ import pytest
 from dalenius.core.budget import Budget
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.definitions import _data_dependent as data_dependent
 from dalenius.definitions.bootstrap import Bootstrap
 from dalenius.definitions.individual import Individual
 from dalenius.definitions.probabilistic import Probabilistic
@@ -49,19 +48,6 @@ def test_they_are_closed_unless_opened_by_name():
         assert "Not protected:" in sentence
         assert any("spread" in w for w in definition.warnings)
     assert (Bootstrap.scope, Individual.scope) == (Scope.WITHIN_THE_DATA, Scope.AT_THE_DATA)
-
-
-def test_parallel_composition_needs_public_membership():
-    added, replaced = [F(1, 2), F(1), F(3, 4)], [F(1), F(1), F(3, 2)]
-    assert data_dependent.parallel(Relation.ADD_REMOVE, added, is_membership_public=False) == 1
-    assert data_dependent.parallel(Relation.REPLACE, added, replaced, is_membership_public=True) == F(3, 2)
-    assert data_dependent.parallel(Relation.REPLACE, added, replaced, is_membership_public=False) == F(7, 4)
-    assert data_dependent.parallel(Relation.REPLACE, added, is_membership_public=True) == 2
-    # Scales 2 M_i / epsilon: half of epsilon for a row that enters or leaves, all of it for one that is replaced.
-    halves = [F(1, 2)] * 9
-    assert data_dependent.parallel(Relation.REPLACE, halves, [F(1)] * 9, is_membership_public=False) == 1
-    with pytest.raises(ParameterError):
-        data_dependent.parallel(Relation.REPLACE, [], is_membership_public=True)
 
 
 def test_probabilistic():

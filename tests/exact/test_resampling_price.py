@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import fftconvolve
 
 from dalenius.errors import Unsupported
-from dalenius.exact.resampling_price import ResamplingPrice, calibrated, gaussian_mu
+from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 
 DELTA = Fraction(1, 10**6)
 START = ResamplingPrice(reach=20, sigma_squared=Fraction(1), replicates=50)
@@ -61,7 +61,7 @@ def test_calibration_spends_its_target_and_no_more(is_replace: bool, has_cells: 
     )
     assert Fraction(9, 10) * DELTA <= price.delta(Fraction(5)) <= DELTA
     width = 40 if is_replace else 20
-    assert gaussian_mu(width, price.sigma_squared, 50) == pytest.approx(mu, rel=0.003)
+    assert sqrt(50 * width**2 / float(price.sigma_squared)) == pytest.approx(mu, rel=0.003)
     less = replace(price, sigma_squared=price.sigma_squared * Fraction(98, 100))
     assert less.delta(Fraction(5)) > DELTA
 

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from dalenius.core.conversions import rho_to_delta, rho_to_epsilon
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.ledger.batch import Batch, events_of
+from dalenius.ledger.batch import Batch
 from dalenius.ledger.composition import epsilon_at, optimum
 
 MILLIONTH = Fraction(1, 10**6)
@@ -53,7 +53,7 @@ def test_a_batch_is_charged_once_with_its_events(ledger, charge):
     cost = batch.cost()
     ledger.reserve(charge("aa", rho=cost.rho, epsilon=cost.epsilon, events=events))
     line = ledger.entries("people")[-1]
-    assert Batch(events=events_of([line.body])).cost() == cost
+    assert Batch(events=tuple(line.body["events"])).cost() == cost
     assert ledger.account("people").entries == 1
 
 

@@ -12,11 +12,11 @@ from dalenius.errors import ParameterError
 from dalenius.linear.margins import (
     Workload,
     all_margins,
+    centre,
     closure,
     holder,
     least_squares,
     maximal,
-    split_components,
     sum_out,
 )
 from dalenius.linear.optimal import select
@@ -139,7 +139,7 @@ def test_estimates_add_up_and_least_squares_is_within_1e_10() -> None:
 def test_components_are_orthogonal_and_give_the_margin_back() -> None:
     rng = np.random.default_rng(5)
     values = rng.normal(size=(3, 4))
-    parts = split_components(values, (0, 1), closure([(0, 1)]))
+    parts = {a: centre(sum_out(values, (0, 1), a)) for a in closure([(0, 1)])}
     back = parts[0, 1] + parts[0,][:, None] / 4 + parts[1,][None, :] / 3 + parts[()] / 12
     assert back == pytest.approx(values)
 

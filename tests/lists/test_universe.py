@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.spec.rearranged import rearranged
 
 from dalenius.core.law import Joint
 from dalenius.core.randomness import RecordedRandomness
@@ -20,7 +21,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import OtherRows
 from dalenius.lists.tables import answer_from_list
 from dalenius.publish.to_json import from_json, to_json
-from dalenius.spec.canonical import canonical, rearrange
+from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
 from dalenius.spec.policy import PolicyDocument
 from dalenius.testing.toy import toy_domain
@@ -148,7 +149,7 @@ def test_an_answer_counts_the_records_of_a_direct_request(name: str) -> None:
         for mine in found.tables:
             names = {axis.name for axis in mine.space.axes}
             other = next(t for t in direct.tables if {a.name for a in t.space.axes} == names)
-            expected = rearrange(other.values, other.space, mine.space)
+            expected = rearranged(other.values, other.space, mine.space)
             assert np.abs(mine.values - expected).max() < 1e-6, (table, mine.name)
             zero = list(mine.space.structural_indices)
             assert not mine.values[zero].any() and not mine.variance[zero].any()

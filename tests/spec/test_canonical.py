@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.spec.rearranged import rearranged
 
 from dalenius.core.domain import Axis
 from dalenius.core.query import TableQuery
 from dalenius.engines.memory import MemorySource
-from dalenius.spec.canonical import _axis, canonical, canonical_json, digest, rearrange
+from dalenius.spec.canonical import _axis, canonical, canonical_json, digest
 from dalenius.spec.load import load_policy, load_request
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.toy import toy_domain, toy_rows
@@ -128,8 +129,8 @@ def test_any_order_and_its_way_back(names: list[str], first: int, second: int, d
     source = MemorySource.of(DOMAIN, toy_rows())
     asked = source.table(TableQuery(space=request.space(DOMAIN))).open_below_the_gate()
     measured = source.table(TableQuery(space=form.space)).open_below_the_gate()
-    np.testing.assert_array_equal(rearrange(measured, form.space, request.space(DOMAIN)), asked)
-    np.testing.assert_array_equal(rearrange(asked, request.space(DOMAIN), form.space), measured)
+    np.testing.assert_array_equal(rearranged(measured, form.space, request.space(DOMAIN)), asked)
+    np.testing.assert_array_equal(rearranged(asked, request.space(DOMAIN), form.space), measured)
     assert form.layout["labels"][names[0]] == list(request.axes(DOMAIN)[0].labels)
 
 

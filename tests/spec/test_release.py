@@ -1,4 +1,4 @@
-"""The published schema of releases is current, and real releases satisfy it."""
+"""Real releases satisfy the schema of releases."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,7 @@ import numpy as np
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.publish.to_json import to_json
-from dalenius.spec.release import ReleaseDocument, schema_text
-
-SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "schemas" / "release.schema.json"
-
-
-def test_the_published_schema_is_current() -> None:
-    assert SCHEMA.read_text() == schema_text(), "write docs/reference/schemas/release.schema.json anew"
+from dalenius.spec.release import ReleaseDocument
 
 
 def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:

@@ -6,18 +6,27 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
+from typer.testing import CliRunner
 
+from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.demo import population
-from dalenius.spec.schema import DOCUMENTS, schema, schema_text
+from dalenius.errors import UnknownName
+from dalenius.spec.schema import DOCUMENTS, kinds, schema, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", kinds())
 def test_published_schemas_are_current(name: str) -> None:
-    """If this fails: python -c "from dalenius.spec.schema import *; write_schemas(Path('docs/reference/schemas'))"."""
+    """If this fails: dalenius check --schema NAME > docs/reference/schemas/NAME.schema.json"""
     assert (PUBLISHED / f"{name}.schema.json").read_text(encoding="utf-8") == schema_text(name)
+
+
+def test_the_command_prints_the_schema_and_refuses_other_kinds() -> None:
+    said = CliRunner().invoke(app, ["check", "--schema", "policy"])
+    assert said.exit_code == 0 and said.stdout == schema_text("policy")
+    assert isinstance(CliRunner().invoke(app, ["check", "--schema", "table"]).exception, UnknownName)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

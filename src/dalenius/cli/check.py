@@ -8,19 +8,49 @@ import typer
 from dalenius.cli.plan import AsJson
 
 
+def _kinds(incomplete: str) -> list[str]:
+    """Kinds of document, for shell completion."""
+    from dalenius.spec.schema import kinds
+
+    return [name for name in kinds() if name.startswith(incomplete)]
+
+
+def _print_schema(kind: str) -> None:
+    from dalenius.spec.schema import schema_text
+
+    typer.echo(schema_text(kind), nl=False)
+
+
 def check(
     document: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="Dataset, request or policy document, or - for standard input.", show_default=False
         ),
-    ],
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            metavar="KIND",
+            help="Print the JSON Schema of a kind of document, for editors: dataset, request, batch, policy or release.",
+            show_default=False,
+            autocompletion=_kinds,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a document: its keys, its names, and that the file it names has the declared columns.
 
     Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
     """
+    if schema is not None:
+        _print_schema(schema)
+        return
+    if document is None:
+        raise typer.BadParameter(
+            "name a document, or a kind of document with --schema.", param_hint="DOCUMENT"
+        )
     from dalenius.cli.documents import written
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled

@@ -131,8 +131,10 @@ def number(value: object, digits: int = 2) -> str:
 def roughly(value: float) -> str:
     """An expected error: three digits say enough of it, and a large one is whole.
 
-    >>> roughly(4382613.0), roughly(23.498), roughly(1.4), roughly(18.0)
-    ('4,382,613', '23.5', '1.40', '18')
+    >>> roughly(4382613.0), roughly(23.498), roughly(1.4), roughly(18.0), roughly(0.002213)
+    ('4,382,613', '23.5', '1.40', '18', '0.0022')
     """
+    if 0 < value < 0.1:
+        return f"{value:.2g}"
     digits = 0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2
     return f"{value:,.{digits}f}"

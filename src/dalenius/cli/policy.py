@@ -1,4 +1,4 @@
-"""`dalenius policy show | adopt`: which policy is in force, and putting another one in force deliberately."""
+"""`dalenius policy show | adopt | options`: which policy is in force, putting another one in force, and what one can demand."""
 
 from pathlib import Path
 from typing import Annotated
@@ -93,3 +93,24 @@ def adopt(
     for change in changes:
         console().print(f"Changed: {change}")
     tell(said)
+
+
+@app.command()
+def options(as_json: AsJson = False) -> None:
+    """List what a policy can demand of every table: how each rule is kept, and what it costs."""
+    from dataclasses import asdict
+
+    from dalenius.cli.output import console, emit
+    from dalenius.cli.terminal import styled
+    from dalenius.spec.properties import PROPERTIES
+
+    if as_json:
+        emit([asdict(option) for option in PROPERTIES])
+        return
+    out = console()
+    out.print("Keys of [table] in a policy. No rule looks at exact counts: that would be a release.")
+    for option in PROPERTIES:
+        out.print()
+        out.print(styled((option.option, "bold"), f": {option.wanted}"))
+        out.print(f"  How: {option.how}")
+        out.print(f"  Cost: {option.cost}")

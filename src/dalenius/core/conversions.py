@@ -126,14 +126,6 @@ def epsilon_to_odds(epsilon: float) -> float:
     return exp(epsilon)
 
 
-def pure_to_gaussian(epsilon: Fraction) -> float:
-    """mu of the Gaussian privacy that an epsilon-DP step has: 2 Phi^-1(e^epsilon / (1 + e^epsilon)), tight, rounded up."""
-    from scipy.special import expit, ndtri
-
-    # The small side of the odds is inverted, where floats are accurate.
-    return float(-2 * ndtri(expit(-float(epsilon)))) * (1 + _FLOAT_SLACK)
-
-
 def gaussian_to_delta(mu: float, epsilon: float) -> float:
     """delta(epsilon) of a mu-Gaussian-private step, rounded up.
 
@@ -150,12 +142,6 @@ def gaussian_to_delta(mu: float, epsilon: float) -> float:
 def pure_of_group(epsilon: Fraction, size: int) -> Fraction:
     """epsilon for a group of units."""
     return size * epsilon
-
-
-def approximate_of_group(epsilon: Fraction, delta: Fraction, size: int) -> tuple[Fraction, Fraction]:
-    """(epsilon, delta) for a group of k units: k epsilon, and delta (1 + e^epsilon + … + e^((k - 1) epsilon))."""
-    growth = sum((exp_upper(i * epsilon) for i in range(size)), Fraction(0))
-    return size * epsilon, min(Fraction(1), delta * growth)
 
 
 def rho_of_group(rho: Fraction, size: int) -> Fraction:

@@ -172,11 +172,6 @@ def round_up(x: Fraction, denominator: int) -> Fraction:
     return Fraction(-(-x.numerator * denominator // x.denominator), denominator)
 
 
-def round_down(x: Fraction, denominator: int) -> Fraction:
-    """The largest multiple of 1/denominator that is at most x."""
-    return Fraction(x.numerator * denominator // x.denominator, denominator)
-
-
 def float_upper(x: Fraction) -> float:
     """The smallest float that is at least x."""
     value = float(x)

@@ -464,11 +464,6 @@ class Release:
         return _notebook.release_html(self)
 
 
-def total_axis() -> CellSpace:
-    """The space of a single cell: the grand total."""
-    return CellSpace(())
-
-
 def labels_of(space: CellSpace) -> list[dict[str, object]]:
     """Axes as documents carry them."""
     return [

@@ -1,11 +1,9 @@
 """What every data-dependent promise shares: how it composes, and what a reader must be told."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.core.budget import Budget, Cost
-from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.definitions._composition import one_relation, summed_cost
@@ -67,26 +65,3 @@ def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
 def cost(profiles: Sequence[PrivacyProfile]) -> Cost:
     """What the data-dependent page is charged; never the master account."""
     return summed_cost(profiles)
-
-
-def parallel(
-    relation: Relation,
-    added: Sequence[Fraction],
-    replaced: Sequence[Fraction] | None = None,
-    *,
-    is_membership_public: bool,
-) -> Fraction:
-    """epsilon of pure steps on the parts of a partition.
-
-    `added` holds each part's epsilon when a row is added to or removed from the part, `replaced` when one is replaced
-    within it (twice `added` if not given). Under replace with private membership a row may leave one part and enter
-    another: the two largest of `added` then count together. O'Keefe & Charest (Result 8) and Soria-Comas et al.
-    (Theorem 4) state the largest for all cases.
-    """
-    if not added:
-        raise ParameterError("Parallel composition needs at least one part.")
-    first, second = (*sorted(added, reverse=True), Fraction(0))[:2]
-    if relation is Relation.ADD_REMOVE:
-        return first
-    within = max(replaced) if replaced is not None else 2 * first
-    return within if is_membership_public else max(within, first + second)

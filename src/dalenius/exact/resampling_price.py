@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, log, sqrt
+from math import exp, log
 
 import numpy as np
 
@@ -255,8 +255,3 @@ def _trimmed(first: int, masses: FloatArray) -> tuple[int, FloatArray]:
     keep = np.flatnonzero(masses > _TRIMMED)
     low, high = (int(keep[0]), int(keep[-1]) + 1) if len(keep) else (0, 1)
     return first + low, masses[low:high]
-
-
-def gaussian_mu(reach: int, sigma_squared: Fraction, replicates: int) -> float:
-    """What the replicates would cost if each unit counted once: mu of Gaussian differential privacy, for comparison only."""
-    return sqrt(replicates * reach**2 / float(sigma_squared))

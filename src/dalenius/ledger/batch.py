@@ -15,7 +15,7 @@ References
     Koskela, Jaelkoe & Honkela (2020); Doroshenko, Ghazi, Kamath, Kumar & Manurangsi (2022).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -213,8 +213,3 @@ class Batch:
             return self._listed().delta(rational(epsilon, "epsilon"))
         value = self._composed().get_delta_for_epsilon(float_lower(rational(epsilon, "epsilon")))
         return min(Fraction(1), Fraction(float(value)) * (1 + _MARGIN))
-
-
-def events_of(bodies: Sequence[Mapping[str, Any]]) -> tuple[Event, ...]:
-    """The events that ledger lines recorded, in order."""
-    return tuple(event for body in bodies for event in body.get("events", ()))

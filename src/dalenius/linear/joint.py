@@ -9,7 +9,6 @@ tree      margins along a tree of any size, level by level (`dalenius.linear.tre
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt
@@ -35,34 +34,6 @@ STRUCTURES = ("margins", "nested", TREE)
 def is_combined(law: Law) -> bool:
     """Whether what is shown is least squares of several measurements, linear and unbiased."""
     return isinstance(law, Joint) and law.structure in STRUCTURES
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredBlock:
-    """A measured block as an analyst needs it: its margin (None if it is not one), values in counts, and its noise."""
-
-    name: str
-    axes: tuple[str, ...] | None
-    values: FloatArray
-    variance: float
-    noise: IntegerLaw | None
-    block: Block
-
-
-def measured_blocks(release: Release) -> tuple[MeasuredBlock, ...]:
-    """The measured blocks; `noise` is None for blocks that are transforms of noisy arrays."""
-    blocks = []
-    for block in release.blocks:
-        law = block.law
-        if isinstance(law, Additive):
-            names = tuple(axis.name for axis in block.space.axes)
-            values: FloatArray = block.values.astype(np.float64) * float(law.step)
-            blocks.append(MeasuredBlock(block.name, names, values, law.variance, law.noise, block))
-        else:
-            blocks.append(
-                MeasuredBlock(block.name, None, block.values.astype(np.float64), float("nan"), None, block)
-            )
-    return tuple(blocks)
 
 
 def estimates(blocks: Sequence[Block], law: Joint) -> list[FloatArray]:

@@ -241,13 +241,6 @@ class Workload:
         return out
 
 
-def split_components(
-    values: FloatArray, margin: Margin, wanted: Iterable[Margin]
-) -> dict[Margin, FloatArray]:
-    """Residual components of one margin's array."""
-    return {a: centre(sum_out(values, margin, a)) for a in wanted if set(a) <= set(margin)}
-
-
 def reconstruct(workload: Workload, parts: Mapping[Margin, FloatArray], margin: Margin) -> FloatArray:
     """The margin whose residual components are given; components of one-category axes are empty."""
     out = np.zeros(tuple(workload.shape[a] for a in margin))

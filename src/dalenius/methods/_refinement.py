@@ -7,7 +7,6 @@ does not need is not refunded. Sparse parts of a table stay merged, along the de
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from dalenius.core.budget import Cost
 from dalenius.core.contracts import Mechanism
@@ -78,12 +77,3 @@ class RefinementPlan:
         large = frozenset(i for i, v in enumerate(outcome.values.tolist()) if v >= self.threshold)
         if large:
             yield self._fine(large)
-
-
-def shares(epsilon: Fraction, coarse_share: Fraction) -> tuple[Fraction, Fraction]:
-    """Split a pure budget between the two steps."""
-    if not 0 < coarse_share < 1:
-        raise ParameterError(
-            f"the share of the coarse step must lie between 0 and 1; received {coarse_share}."
-        )
-    return epsilon * coarse_share, epsilon * (1 - coarse_share)

@@ -4,10 +4,7 @@ The design-based variance of a weighted count is confidential too, so it is esti
 Poisson sampling with inclusion probability 1/w the variance of a cell is sum w (w - 1); both sums are released with noise.
 """
 
-from dataclasses import replace
 from fractions import Fraction
-
-import numpy as np
 
 from dalenius.core.domain import Bounds
 from dalenius.core.law import Joint
@@ -77,17 +74,3 @@ def _measured(question: Question, weight: str, power: int, part: Fraction) -> No
 def _assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
     weighted, squared = blocks
     return additive_table(weighted, "weighted count"), additive_table(squared, "squared weights")
-
-
-def design_variance(tables: tuple[Table, ...]) -> Table:
-    """Estimated sampling variance sum w (w - 1) of each weighted count, from the two released tables; never below zero."""
-    weighted, squared = tables
-    estimate = np.maximum(squared.values - weighted.values, 0.0)
-    return replace(
-        weighted,
-        name="design variance",
-        values=estimate,
-        variance=weighted.variance + squared.variance,
-        measure="design variance",
-        is_unbiased=False,
-    )

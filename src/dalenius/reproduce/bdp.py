@@ -22,6 +22,7 @@ from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.demo.tables import load
+from dalenius.exact.accuracy import coverage, half_width
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.reproduce.items import Row, row
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
@@ -270,16 +271,15 @@ def accuracy(full: bool = False) -> list[Row]:
     rows = []
     for cells in (1, 4, 9):
         for gamma in ("0.05", "0.5"):
-            share = 1 - float(gamma) / cells
             # One Laplace variable is within t scales with probability 1 - exp(-t).
-            inside = 1 - np.exp(-np.log(cells / float(gamma)))
-            assert abs(inside - share) < 1e-12
+            inside = 1 - np.exp(-half_width(cells, float(gamma), sensitivity=1, epsilon=1))
+            assert abs(inside**cells - coverage(cells, float(gamma))) < 1e-12
             rows.append(
                 row(
                     f"at least, k = {cells}, gamma = {gamma}",
                     gamma,
                     float(gamma),
-                    corrected=float(share**cells),
+                    corrected=coverage(cells, float(gamma)),
                     verdict="corrected",
                 )
             )

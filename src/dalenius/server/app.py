@@ -1,10 +1,6 @@
-"""The application: services, guard, error shape, routes.
-
-`create_app(config)` makes one for a worker process; `from_environment` is what another process manager would import.
-"""
+"""The application: services, guard, error shape, routes; `create_app(config)` makes one for a worker process."""
 
 import importlib
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,8 +10,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from dalenius.errors import DaleniusError, DocumentError, RequestError
-from dalenius.server import logs
-from dalenius.server.config import CONFIG_VARIABLE, ServerConfig
+from dalenius.server.config import ServerConfig
 from dalenius.server.description import describe
 from dalenius.server.errors import STATUS_CODES, NotFound, TooManyRequests, encode
 from dalenius.server.security import Guard
@@ -113,9 +108,3 @@ def preload(*, with_pages: bool) -> None:
         registry.every(package)
     if with_pages:
         importlib.import_module("dalenius.server.pages")
-
-
-def from_environment() -> FastAPI:
-    """For other process managers: the configuration is the file that an environment variable names."""
-    logs.configure()
-    return create_app(ServerConfig.load(os.environ[CONFIG_VARIABLE]))

@@ -7,7 +7,7 @@ from the peers that the configuration lists, and only together with the secret t
 
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 from itsdangerous import BadSignature, URLSafeSerializer
@@ -270,8 +270,3 @@ def require(user: User, *roles: Role) -> None:
 
 CurrentUser = Annotated[User, Depends(current_user)]
 SignedIn = Annotated[User, Depends(signed_in)]
-
-
-def csrf_field(request: Request) -> dict[str, Any]:
-    """For templates: the name and value of the hidden field."""
-    return {"name": "csrf", "value": csrf_token(request)}

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dalenius.errors import DocumentError
 from dalenius.spec.load import toml_complaint
 
-CONFIG_VARIABLE = "DALENIUS_SERVER_CONFIG"
 Mode = Literal["interactive", "list"]
 
 

@@ -12,15 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dalenius.core import registry
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.core.release import measure_of
-from dalenius.errors import UnknownName
 from dalenius.spec.document import DEFAULT_MEASURE, Document
 from dalenius.spec.noise import described, parameters_of
 from dalenius.spec.request import RequestDocument
@@ -219,21 +215,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
-
-
-def rearrange(values: NDArray[Any], given: CellSpace, wanted: CellSpace) -> NDArray[Any]:
-    """Flat values of one cell order in another order of the same cells.
-
-    Axes are matched by variable and cells by label.
-    """
-    sources = {axis.variable: number for number, axis in enumerate(given.axes)}
-    table = np.asarray(values).reshape(given.shape)
-    for axis in wanted.axes:
-        if axis.variable not in sources:
-            raise UnknownName.among("axis", axis.variable, sources)
-    table = table.transpose([sources[axis.variable] for axis in wanted.axes])
-    for number, axis in enumerate(wanted.axes):
-        labels = given.axes[sources[axis.variable]].labels
-        if labels != axis.labels:
-            table = table.take(_places(axis.labels, labels), axis=number)
-    return table.reshape(-1)

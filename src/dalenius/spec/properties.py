@@ -66,7 +66,7 @@ PROPERTIES = (
         wanted="The expected shown count is the exact count.",
         is_compatible=True,
         how="Additive noise of mean zero; negative values are shown. Means, medians and selections are refused.",
-        cost="Contradicts 1 and 4: a policy that asks for both is refused.",
+        cost="Contradicts threshold and nonnegative: a policy that asks for both is refused.",
     ),
     Property(
         number=7,

@@ -3,7 +3,6 @@
 `publish/_document.py` writes it; this model describes and checks it.
 """
 
-import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -139,12 +138,3 @@ class ReleaseDocument(_Entry):
         default=(),
         description="the tables of a batch, each a release with its own law; left out elsewhere",
     )
-
-
-def schema_text() -> str:
-    """The JSON Schema as it is published."""
-    content = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **ReleaseDocument.model_json_schema(),
-    }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -1,14 +1,15 @@
 """JSON Schemas of the documents, generated from the models that check them."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.errors import UnknownName
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.policy import PolicyDocument
+from dalenius.spec.release import ReleaseDocument
 from dalenius.spec.request import RequestDocument
 
 DOCUMENTS: dict[str, type[Document]] = {
@@ -17,10 +18,21 @@ DOCUMENTS: dict[str, type[Document]] = {
     "batch": BatchDocument,
     "policy": PolicyDocument,
 }
+RELEASE = "release"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds of document that have a schema."""
+    return (*DOCUMENTS, RELEASE)
 
 
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of one kind of document."""
+    if name not in kinds():
+        raise UnknownName.among("kind of document", name, kinds())
+    if name == RELEASE:
+        return {"$schema": _DIALECT, **ReleaseDocument.model_json_schema()}
     content = DOCUMENTS[name].model_json_schema()
     if name == "request":
         content["$defs"]["TablePart"]["properties"] |= method_keys()
@@ -35,7 +47,7 @@ def schema(name: str) -> dict[str, Any]:
         }
         content["properties"]["table"]["items"] = {**asked.pop("TablePart"), "properties": member}
         content["$defs"] = asked | content["$defs"]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **content}
+    return {"$schema": _DIALECT, **content}
 
 
 def method_keys() -> dict[str, Any]:
@@ -58,14 +70,3 @@ def method_keys() -> dict[str, Any]:
 def schema_text(name: str) -> str:
     """The schema as it is published."""
     return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
-
-
-def write_schemas(directory: Path) -> list[Path]:
-    """Write every schema; returns the files."""
-    directory.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name in DOCUMENTS:
-        path = directory / f"{name}.schema.json"
-        path.write_text(schema_text(name), encoding="utf-8")
-        written.append(path)
-    return written
