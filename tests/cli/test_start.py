@@ -169,6 +169,24 @@ def test_a_declined_table_is_not_released_and_nothing_is_spent(tmp_path: Path) -
     assert (tmp_path / "shops" / "request.toml").is_file()
 
 
+def test_slips_of_the_finger_cost_nothing(tmp_path: Path) -> None:
+    """A number that is no choice is not taken for a budget; Ctrl+C says what stands, with the code of an interruption."""
+    (tmp_path / "one.csv").write_text("land,kind\n" + "6,a\n6,b\n" * 40)
+    talk = Conversation("one.csv", folder=tmp_path)
+    for question in ("Who is", "What is protected", "Can one person", "Which variables"):
+        talk.answer(question)
+    for _ in range(2):
+        talk.answer("Right?")
+    talk.answer("Which budget?", "9")
+    assert "write rho 9" in talk.answer("Which budget?", "rho 0.5")
+    # A variable with one category is not proposed for the first table.
+    talk.terminal.expect_exact("[kind]: ")
+    talk.terminal.sendcontrol("c")
+    assert "Nothing was written. Nothing was spent." in " ".join(talk.end().split())
+    assert talk.terminal.exitstatus == 130
+    assert not (tmp_path / "one").exists()
+
+
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "shops").mkdir()

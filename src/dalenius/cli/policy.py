@@ -105,7 +105,7 @@ def options(as_json: AsJson = False) -> None:
     from dalenius.spec.properties import PROPERTIES
 
     if as_json:
-        emit([asdict(option) for option in PROPERTIES])
+        emit({"options": [asdict(option) for option in PROPERTIES]})
         return
     out = console()
     out.print("Keys of [table] in a policy. No rule looks at exact counts: that would be a release.")

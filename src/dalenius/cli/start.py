@@ -31,13 +31,24 @@ def start(
 
     What is read from the rows is shown to you alone, variable by variable, and declared only if you confirm it.
     """
+    folder = output or Path(data.name.split(".")[0] or "data")
+    try:
+        _converse(data, folder, codes)
+    except typer.Abort:
+        is_registered = (folder / "ledger.sqlite").exists()
+        stands = f"The file is registered, and {folder} holds its documents." if is_registered else ""
+        typer.echo(f"\nStopped. {stands or 'Nothing was written.'} Nothing was spent.", err=True)
+        raise typer.Exit(130) from None
+
+
+def _converse(data: Path, folder: Path, codes: Path | None) -> None:
+    """From the first question to the first table."""
     from dalenius.cli.conversation import is_yes
     from dalenius.curator.drafting import summaries
     from dalenius.errors import ParameterError
     from dalenius.spec.codebook import find_codebook, read_codebook
 
     columns = summaries(data)
-    folder = output or Path(data.name.split(".")[0] or "data")
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise ParameterError(
             f"{str(folder)!r} exists and is not empty; -o names another folder.", received=str(folder)
@@ -238,12 +249,17 @@ def _budget(population: str, unit: str) -> Fraction:
         console().print(f"      by a factor of {_odds(epsilon)} at most, but for two chances in a million")
 
     def read(answer: str) -> Fraction:
-        rho = rational(_AMOUNTS[answer][1] if answer in _AMOUNTS else answer, "rho")
+        if answer in _AMOUNTS:
+            return Fraction(_AMOUNTS[answer][1])
+        if answer.isdecimal():
+            # A slip of the finger must not be the largest budget that there is.
+            raise ParameterError(f"Choose 1, 2 or 3. If you mean that amount, write rho {answer}.")
+        rho = rational(answer.lower().removeprefix("rho").strip(" ="), "rho")
         if not Fraction(1, 10**6) <= rho <= 10:
             raise ParameterError("Choose 1, 2 or 3, or write rho between 0.000001 and 10.")
         return rho
 
-    return ask("Which budget? 1, 2, 3, or an amount of rho", read, "2")
+    return ask("Which budget? 1, 2, 3, or an amount such as rho 0.5", read, "2")
 
 
 def _epsilon(rho: Fraction) -> float:
@@ -265,7 +281,8 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
     from dalenius.cli.terminal import styled
     from dalenius.errors import ParameterError
 
-    names = [variable.name for variable in variables if variable.bounds is None]
+    listed = {v.name: len(v.categories) for v in variables if v.bounds is None}
+    names = list(listed)
     if not names:
         numbers = [variable.name for variable in variables]
         if not numbers:
@@ -280,7 +297,8 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
     axes = ask(
         "The first table counts by which of them? One, two or three",
         lambda a: chosen(a, names, most=3),
-        names[0],
+        # A variable with one category makes a table of one cell.
+        next((name for name, size in listed.items() if size > 1), names[0]),
     )
     return axes, "count", ""
 
