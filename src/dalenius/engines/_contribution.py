@@ -113,10 +113,15 @@ def _chosen(
     owner = np.repeat(np.arange(len(sizes)), sizes)
     words = digit_words(persons) if people.are_digits else text_words(people.texts(persons))
     hashes = _hashes(domain, secret, codes, words[owner])
-    bits = max(1, len(sizes).bit_length())
-    keys = owner.view(np.uint64) << np.uint64(64 - bits)
-    keys |= hashes >> np.uint64(bits)
-    lasts = np.sort(keys)[np.cumsum(sizes) - sizes + (most - 1)]
+    firsts = np.cumsum(sizes) - sizes
+    keys = hashes
+    if most == 1:
+        lasts = np.minimum.reduceat(hashes, firsts) if len(sizes) else hashes
+    else:
+        bits = max(1, len(sizes).bit_length())
+        keys = owner.view(np.uint64) << np.uint64(64 - bits)
+        keys |= hashes >> np.uint64(bits)
+        lasts = np.sort(keys)[firsts + (most - 1)]
     stay: NDArray[np.bool_] = keys <= lasts[owner]
     if np.count_nonzero(stay) > most * len(sizes):
         _settle_ties(stay, owner, hashes, codes, most)

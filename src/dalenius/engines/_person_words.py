@@ -28,7 +28,12 @@ def text_words(persons: Any) -> Words:
     texts = persons.cast(pa.large_string())
     _, offsets, content = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    words = np.zeros(len(texts), dtype=np.uint64)
+    return _words(content, ends)
+
+
+def _words(content: Any, ends: NDArray[np.int64]) -> Words:
+    """The words of the stretches of bytes between the ends."""
+    words = np.zeros(len(ends) - 1, dtype=np.uint64)
     is_filled = ends[1:] > ends[:-1]
     if is_filled.any():
         letters = np.frombuffer(content, dtype=np.uint8)[ends[0] : ends[-1]].astype(np.uint64) + np.uint64(1)
@@ -72,9 +77,10 @@ def digit_words(numbers: NDArray[Any]) -> Words:
 @cache
 def _tables() -> tuple[Words, Words, NDArray[np.int64]]:
     """For each limb the word of its digits, the word with zeros in front, and how many digits it has."""
-    import pyarrow as pa
-
     texts = [str(limb) for limb in range(10**_DIGITS)]
     padded = [text.zfill(_DIGITS) for text in texts]
     lengths = np.array([len(text) for text in texts])
-    return text_words(pa.array(texts)), text_words(pa.array(padded)), lengths
+    # Arrow's way from a list of texts would import pandas.
+    ends = np.append(0, np.cumsum(lengths))
+    whole = _words("".join(padded).encode(), np.arange(len(texts) + 1) * _DIGITS)
+    return _words("".join(texts).encode(), ends), whole, lengths
