@@ -97,22 +97,30 @@ def _ends(table: Table, columns: Sequence[FloatArray], delimiter: str, about: st
     """Value, error, ends, status and subject of each cell; cells that agree in all of them are written once."""
     is_structural = np.zeros(len(table.values), dtype=np.int64)
     is_structural[list(table.space.structural_indices)] = 1
-    where: IntArray = is_structural
-    texts: list[tuple[list[str], IntArray]] = []
+    where: IntArray = is_structural if 0 < is_structural.sum() < len(is_structural) else 0 * is_structural
+    some = _members(where)
     for column in columns:
+        if np.array_equal(column[some][where], column, equal_nan=True):
+            # The ends of an interval follow from value and error nearly always.
+            continue
         distinct, places = np.unique(column, return_inverse=True)
-        texts.append(([_number(value) for value in tidy_list(distinct)], places))
         # Numbers of combinations stay below the square of the number of cells, and are made dense again each time.
         _, where = np.unique(where * len(distinct) + places, return_inverse=True)
-    first = np.zeros(int(where.max(initial=-1)) + 1, dtype=np.int64)
-    first[where] = np.arange(len(where))
+        some = _members(where)
+    texts = [[_number(value) for value in tidy_list(column[some])] for column in columns]
     lines = []
-    for cell in first.tolist():
-        numbers = [column[places[cell]] for column, places in texts]
-        said = status(table, bool(is_structural[cell]), numbers[1] or None)
+    for is_zero, *numbers in zip(is_structural[some].tolist(), *texts, strict=True):
+        said = status(table, bool(is_zero), numbers[1] or None)
         lines.append(delimiter.join((*numbers, said, about)))
     written: list[str] = np.array([*lines, ""], dtype=object)[where].tolist()
     return written
+
+
+def _members(where: IntArray) -> IntArray:
+    """One cell of each combination."""
+    some = np.zeros(int(where.max(initial=-1)) + 1, dtype=np.int64)
+    some[where] = np.arange(len(where))
+    return some
 
 
 def _joined(names: Sequence[str], delimiter: str) -> str:
