@@ -1,6 +1,8 @@
 """Registered data are digested once and then recognised by their stamps; a change is noticed, or cannot reach the counts."""
 
+import hmac
 import os
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,11 @@ def digests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return taken
 
 
+def seen(tmp_path: Path) -> list[Path]:
+    """What is remembered of digested files."""
+    return list((tmp_path / "ledger.sqlite.keys").glob("*.seen"))
+
+
 def write(path: Path, rows: list[str]) -> None:
     pq.write_table(pa.table({"kind": rows}), path)
 
@@ -68,9 +75,16 @@ def test_a_file_and_a_glob_are_digested_once_in_a_process(
         assert len(digests) == 1
 
 
-@pytest.mark.parametrize("change", ["content", "swapped", "added", "removed"])
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of a test are new; here they count as long written."""
+    monkeypatch.setattr("dalenius.curator.source.SETTLED_SECONDS", -3600.0)
+
+
+@pytest.mark.parametrize("change", ["content", "time set back", "swapped", "added", "removed"])
+@pytest.mark.usefixtures("settled")
 def test_a_change_of_one_file_of_a_glob_is_noticed(tmp_path: Path, parts: Path, change: str) -> None:
-    """Also where size and time of the file are what they were."""
+    """Also where size and time of the file are what they were, and also by a process that has not read the files."""
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         curator = opened(ledger, str(parts / "*.parquet"))
         curator.register(by="custodian")
@@ -78,6 +92,9 @@ def test_a_change_of_one_file_of_a_glob_is_noticed(tmp_path: Path, parts: Path, 
         path, stat = parts / "1.parquet", (parts / "1.parquet").stat()
         if change == "content":
             path.write_bytes(path.read_bytes()[:-1] + b"\0")
+        elif change == "time set back":
+            path.write_bytes(path.read_bytes()[:-1] + b"\0")
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         elif change == "swapped":
             other = tmp_path / "other.parquet"
             write(other, ["b", "a", "b"])
@@ -90,7 +107,7 @@ def test_a_change_of_one_file_of_a_glob_is_noticed(tmp_path: Path, parts: Path, 
             path.unlink()
         with pytest.raises(DataChanged):
             opened(ledger, str(parts / "*.parquet")).release(request(1))
-        if change in ("content", "swapped"):
+        if change not in ("added", "removed"):
             with pytest.raises(DataChanged):
                 curator.release(request(1))
         assert curator.holding._stamp() != curator.holding._checked
@@ -129,3 +146,78 @@ def test_data_that_cannot_be_watched_are_digested_before_and_after_each_release(
         curator.release(request(0))
         curator.release(request(1))
         assert len(digests) == 4
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_later_process_knows_registered_files_by_their_stamp(
+    tmp_path: Path, parts: Path, digests: list[str]
+) -> None:
+    pattern = str(parts / "*.parquet")
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        opened(ledger, pattern).register(by="custodian")
+        digests.clear()
+        for number in range(2):
+            opened(ledger, pattern).release(request(number))
+        assert not digests
+        # A touched file is read once more, and known again after that.
+        os.utime(parts / "0.parquet")
+        for number in range(2, 4):
+            opened(ledger, pattern).release(request(number))
+        assert len(digests) == 1
+        careful = opened(ledger, pattern)
+        careful.holding.trusts_earlier = False
+        careful.release(request(4))
+        assert len(digests) == 2
+
+
+@pytest.mark.parametrize("content", ["", "00" * 32, "another registration's", "\xff"])
+@pytest.mark.usefixtures("settled")
+def test_what_is_remembered_of_a_file_cannot_be_made_up(
+    tmp_path: Path, parts: Path, digests: list[str], content: str
+) -> None:
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        opened(ledger, str(parts / "0.parquet")).register(by="custodian")
+        [path] = seen(tmp_path)
+        assert path.stat().st_mode & 0o777 == 0o600
+        if content == "another registration's":
+            head = {"name": "e", "population": "p", "source": str(parts / "*.parquet")}
+            other = Curator.open({"dataset": head, "variables": VARIABLES}, ledger=ledger, policy=POLICY)
+            other.register(by="custodian")
+            [own] = set(seen(tmp_path)) - {path}
+            content = own.read_text()
+        path.write_bytes(content.encode("latin-1"))
+        digests.clear()
+        opened(ledger, str(parts / "0.parquet")).release(request(0))
+        assert len(digests) == 1
+
+
+def test_a_file_that_was_just_written_is_read_by_the_next_process_too(
+    tmp_path: Path, parts: Path, digests: list[str]
+) -> None:
+    """A change within the resolution of the clock would not change its times."""
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        opened(ledger, str(parts / "0.parquet")).register(by="custodian")
+        assert not seen(tmp_path)
+        digests.clear()
+        opened(ledger, str(parts / "0.parquet")).release(request(0))
+        assert len(digests) == 1
+
+
+def test_a_registration_from_before_is_known_by_its_own_rule(
+    tmp_path: Path, parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fingerprints were hashes of all bytes one after another; they stay valid, and a change is noticed."""
+    path = parts / "0.parquet"
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        with monkeypatch.context() as before:
+            before.setattr(DuckDBSource, "fingerprint", lambda self, key: self.fingerprint_like("", key))
+            opened(ledger, str(path)).register(by="custodian")
+        key, content = ledger.secret("p"), path.read_bytes()
+        plain = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        plain.update(b"file %d\n" % len(content) + content)
+        registration = ledger.registration("d", "1")
+        assert registration is not None and registration.fingerprint == plain.hexdigest()
+        opened(ledger, str(path)).release(request(0))
+        write(path, ["b", "a", "b"])
+        with pytest.raises(DataChanged):
+            opened(ledger, str(path)).release(request(1))

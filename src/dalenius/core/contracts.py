@@ -67,6 +67,22 @@ class StampedSource(Protocol):
 
 
 @runtime_checkable
+class FileSource(StampedSource, Protocol):
+    """A source whose stamps outlive the process, because they are those of files."""
+
+    def changed_at(self) -> float | None:
+        """When the files were last changed, in seconds since 1970; None where stamps do not outlive the process."""
+
+
+@runtime_checkable
+class RuledSource(Protocol):
+    """A source that still knows the rules by which its fingerprints were taken before."""
+
+    def fingerprint_like(self, registered: str, key: bytes) -> str:
+        """The fingerprint by the rule of a registered one."""
+
+
+@runtime_checkable
 class OneScanSource(Protocol):
     """A source that reads its rows once for several tables."""
 

@@ -1,15 +1,17 @@
 """The file behind a data set: opened once, judged once, tied to its version, and recognised ever after."""
 
+import time
 from dataclasses import replace
 from functools import cached_property
 
-from dalenius.core.contracts import ConnectedSource, Source, StampedSource
+from dalenius.core.contracts import ConnectedSource, FileSource, RuledSource, Source, StampedSource
 from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
 from dalenius.core.sealed import Confidential
 from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
+from dalenius.ledger.known_files import SETTLED_SECONDS
 from dalenius.ledger.opening import declare_unit, open_account
 from dalenius.ledger.policy import bind, notices, policy_in_force
 from dalenius.spec.canonical import digest
@@ -37,6 +39,8 @@ class Holding:
         self._data = data
         self._source: Source | None = None
         self._checked: tuple[object, ...] | None = None
+        # Whether a stamp that an earlier process saw is enough; a server reads its files once for itself.
+        self.trusts_earlier = True
         if policy is not None and policy.population and policy.population != self.domain.population:
             raise NotAllowed(
                 f"This policy is meant for the population {policy.population!r}, not for {self.domain.population!r}."
@@ -91,15 +95,18 @@ class Holding:
         check_consent(report, accept_unseen=accept_unseen, unlisted=unlisted)
         declare_unit(self.ledger, self.domain, by)
         bind(self.ledger, self.domain, self.policy, by)
+        stamp, started = self._stamp(), time.time()
+        fingerprint = self._fingerprint()
         self.ledger.register(
             population=self.domain.population,
             dataset=self.domain.name,
             version=self.domain.version,
-            fingerprint=self._fingerprint(),
+            fingerprint=fingerprint,
             domain_digest=self.domain_digest,
             by=by,
         )
         open_account(self.ledger, self.domain, self.policy, by)
+        self._keep(fingerprint, stamp, started)
         return report
 
     def _check_size(self, units: int) -> None:
@@ -117,9 +124,13 @@ class Holding:
                 declared=declared,
             )
 
-    def _fingerprint(self) -> str:
+    def _fingerprint(self, registered: str = "") -> str:
         """The digest of the data, and the rule by which rows are chosen where there are persons to choose them from."""
-        content = self.source.fingerprint(self.ledger.secret(self.domain.population))
+        source, secret = self.source, self.ledger.secret(self.domain.population)
+        if registered and isinstance(source, RuledSource):
+            content = source.fingerprint_like(registered, secret)
+        else:
+            content = source.fingerprint(secret)
         rule = self.domain.row_choice
         is_numbered = self.domain.unit_id is not None and rule != FIRST_ROW_CHOICE
         return f"{content}{_ROW_CHOICE}{rule}" if is_numbered else content
@@ -142,21 +153,39 @@ class Holding:
 
     def registered_fingerprint(self) -> str:
         """The fingerprint of the registered version; the file is hashed again whenever it may have changed."""
-        registration = self.registration()
-        stamp = self._stamp()
-        if self._checked is None or stamp is None or self._checked != stamp:
-            if self._fingerprint() != registration.fingerprint:
-                raise DataChanged(
-                    "The file is not the one that was registered; give it a new version and register that."
-                )
+        fingerprint = self.registration().fingerprint
+        stamp, started = self._stamp(), time.time()
+        if stamp is not None and (stamp == self._checked or self._was_seen(fingerprint, stamp)):
             self._checked = stamp
-        return registration.fingerprint
+            return fingerprint
+        if self._fingerprint(fingerprint) != fingerprint:
+            raise DataChanged(
+                "The file is not the one that was registered; give it a new version and register that."
+            )
+        self._checked = stamp
+        self._keep(fingerprint, stamp, started)
+        return fingerprint
+
+    def _was_seen(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
+        """Whether an earlier process found these very files to have the fingerprint; asked before this one has read them."""
+        if self._checked is not None or not self.trusts_earlier or not isinstance(self.source, FileSource):
+            return False
+        is_lasting = self.source.changed_at() is not None
+        return is_lasting and self.ledger.known_files(self.domain.population).holds(fingerprint, stamp)
+
+    def _keep(self, fingerprint: str, stamp: tuple[object, ...] | None, started: float) -> None:
+        """Spare later processes the reading of files that did not change shortly before they were read, nor since."""
+        source = self.source
+        changed = source.changed_at() if isinstance(source, FileSource) else None
+        is_settled = changed is not None and changed < started - SETTLED_SECONDS
+        if stamp is not None and is_settled and self._stamp() == stamp:
+            self.ledger.known_files(self.domain.population).keep(fingerprint, stamp)
 
     def is_unchanged(self, fingerprint: str) -> bool:
         """Whether what was read is what was registered: by the stamp of the data, or by hashing again without one."""
         if self._checked is not None:
             return self._stamp() == self._checked
-        return self._fingerprint() == fingerprint
+        return self._fingerprint(fingerprint) == fingerprint
 
     def _stamp(self) -> tuple[object, ...] | None:
         """What changes whenever the data may have changed; None where there is no such thing to watch."""

@@ -42,7 +42,7 @@ class ReadableTable:
         """Whether the files are text."""
         return bool(self.delimiter)
 
-    def stamp(self) -> tuple[object, ...] | None:
+    def stamp(self) -> tuple[tuple[Any, ...], ...] | None:
         """Names, places, sizes and times of the files that are there now; None where one cannot be looked at."""
         try:
             logs = [Path(f"{path}.wal") for path in self.files]
@@ -50,7 +50,14 @@ class ReadableTable:
             stats = [(path, path.stat()) for path in paths]
         except OSError:
             return None
-        return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
+        return tuple(
+            (str(p.absolute()), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns, s.st_dev) for p, s in stats
+        )
+
+    def changed_at(self) -> float | None:
+        """The latest time of content or attributes of the files; None where one cannot be looked at."""
+        stamp = self.stamp()
+        return None if not stamp else max(max(times[1], times[4]) for times in stamp) / 1e9
 
     def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
         """Refuse Parquet files that say of a declared column that a part of it would fill the memory, before a row is read."""

@@ -8,11 +8,9 @@ memory as narrow codes. Nothing is spilled to disk.
 
 import csv
 import ctypes
-import hmac
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -38,11 +36,13 @@ from dalenius.engines._arrow import (
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_columns
+from dalenius.engines._digest import Digest, PlainDigest, TreeDigest
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._remark_counts import JudgedColumn, may_be_compared, remark_counts
 from dalenius.engines._tally import Tally, listed, used_variables
+from dalenius.engines._threads import threads
 from dalenius.errors import DocumentError, InternalError
 from dalenius.spec.coding import DROPPED_CATEGORY
 
@@ -89,7 +89,9 @@ class DuckDBSource:
         self._secret = secret
         self._connection: Any = duckdb.connect(":memory:")
         _OPEN.add(self)
-        self._connection.execute("SET temp_directory = ''; SET enable_progress_bar = false")
+        self._connection.execute(
+            f"SET temp_directory = ''; SET enable_progress_bar = false; SET threads = {threads()}"
+        )
         self._connection.execute(f"SET disabled_optimizers = '{_WITHOUT_STATISTICS}'")
         try:
             self._relation = attach(self._connection, data, table, delimiter)
@@ -191,13 +193,17 @@ class DuckDBSource:
 
     def fingerprint(self, key: bytes) -> str:
         """Keyed digest of the files' bytes, or of the declared columns of a frame."""
-        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        return self._digested(TreeDigest(key))
+
+    def fingerprint_like(self, registered: str, key: bytes) -> str:
+        """The same by the rule under which the data were registered."""
+        is_tree = registered.startswith(TreeDigest.mark)
+        return self.fingerprint(key) if is_tree else self._digested(PlainDigest(key))
+
+    def _digested(self, digest: Digest) -> str:
         logs = [Path(f"{path}.wal") for path in self._relation.files]
         for path in [*self._relation.files, *(log for log in logs if log.exists())]:
-            digest.update(f"file {path.stat().st_size}\n".encode())
-            with path.open("rb") as stream:
-                while chunk := stream.read(1 << 22):
-                    digest.update(chunk)
+            digest.add_file(path)
         if self._relation.frame is not None:
             for name in sorted(self._columns()):
                 digest_column(digest, name, self._relation.frame.column(name))
@@ -206,6 +212,10 @@ class DuckDBSource:
     def stamp(self) -> tuple[object, ...] | None:
         """Names, places, sizes and times of the files; a table in memory is a copy of the engine's own."""
         return () if self._relation.frame is not None else self._relation.stamp()
+
+    def changed_at(self) -> float | None:
+        """When a file was last changed, by its own times; None for a table in memory."""
+        return None if self._relation.frame is not None else self._relation.changed_at()
 
     @property
     def columns(self) -> Mapping[str, str]:

@@ -28,6 +28,7 @@ from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Command, Draft, Head
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder, secret_of
+from dalenius.ledger.known_files import KnownFiles
 from dalenius.ledger.reserve import Busy, Reserve, new_lease
 from dalenius.ledger.store import Lost, Store, load, read_head
 from dalenius.ledger.writer import ReadOnly, Writer
@@ -252,6 +253,11 @@ class Ledger:
 
         recorded, may_make = rows[0][1] if rows else None, not isinstance(self._writer, ReadOnly)
         return secret_of(population, self._keys, recorded, record, may_make=may_make)
+
+    def known_files(self, population: str) -> KnownFiles:
+        """Which files of a population earlier processes have digested."""
+        may_write = not isinstance(self._writer, ReadOnly)
+        return KnownFiles(self._keys.folder, self.secret(population), may_write=may_write)
 
     def quota_on_every_page(
         self, population: str, analyst: str, rho: object, delta: object, by: str

@@ -25,6 +25,8 @@ def serve(config: ServerConfig, host: str, port: int, workers: int) -> int:
     """Serve until asked to stop; the exit code."""
     from dalenius.server import app
 
+    # Workers share the processors; who sets the variable is heard.
+    os.environ.setdefault("DALENIUS_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     options: dict[str, Any] = {
         "host": host,
         "port": port,

@@ -1,0 +1,105 @@
+"""The digest that ties data to a version: leaves of four mebibytes, hashed side by side, under one keyed root.
+
+A leaf is the SHA-256 of its bytes and never leaves the process; the root is a keyed BLAKE2 hash of lengths and leaves. Threads share the
+leaves, because hashing lets go of the interpreter. Registrations from before hold a keyed BLAKE2 hash of all bytes, one after another.
+"""
+
+import hmac
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from dalenius.engines._threads import threads
+
+LEAF = 1 << 22
+_MOST_THREADS = 4
+
+
+class Digest(Protocol):
+    """Takes content and gives one text for all of it."""
+
+    def update(self, content: Any) -> None:
+        """Bytes, or an array of them."""
+
+    def add_file(self, path: Path) -> None:
+        """Size and bytes of a file."""
+
+    def hexdigest(self) -> str:
+        """The digest of all that was added."""
+
+
+class TreeDigest:
+    """Leaves of four mebibytes under a keyed root."""
+
+    mark: ClassVar[str] = "tree-"
+
+    def __init__(self, key: bytes) -> None:
+        self._root = hmac.new(key, b"dalenius tree 1\n", digestmod=lambda: blake2b(digest_size=32))
+
+    def update(self, content: Any) -> None:
+        """Bytes, or an array of them."""
+        whole = memoryview(content).cast("B")
+        self._add(len(whole), (whole[start : start + LEAF] for start in range(0, len(whole), LEAF)), _hashed)
+
+    def add_file(self, path: Path) -> None:
+        """Size and bytes of a file."""
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            size = os.fstat(descriptor).st_size
+            self._add(size, range(0, size, LEAF), partial(_read, descriptor))
+        finally:
+            os.close(descriptor)
+
+    def hexdigest(self) -> str:
+        """The digest of all that was added."""
+        return self.mark + self._root.hexdigest()
+
+    def _add(self, size: int, leaves: Iterable[Any], hashed: Any) -> None:
+        self._root.update(size.to_bytes(8, "little"))
+        if size <= LEAF:
+            for leaf in leaves:
+                self._root.update(hashed(leaf))
+            return
+        with ThreadPoolExecutor(min(_MOST_THREADS, threads())) as pool:
+            for leaf_hash in pool.map(hashed, leaves):
+                self._root.update(leaf_hash)
+
+
+def _hashed(leaf: Any) -> bytes:
+    return sha256(leaf).digest()
+
+
+def _read(descriptor: int, start: int) -> bytes:
+    """The hash of the leaf of a file that starts there; a file that shrinks meanwhile gives another digest."""
+    leaf = sha256()
+    stop = start + LEAF
+    while start < stop and (part := os.pread(descriptor, stop - start, start)):
+        leaf.update(part)
+        start += len(part)
+    return leaf.digest()
+
+
+class PlainDigest:
+    """All bytes one after another, as registrations from before have it."""
+
+    def __init__(self, key: bytes) -> None:
+        self._hash = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+
+    def update(self, content: Any) -> None:
+        """Bytes, or an array of them."""
+        self._hash.update(content)
+
+    def add_file(self, path: Path) -> None:
+        """Size and bytes of a file."""
+        self._hash.update(f"file {path.stat().st_size}\n".encode())
+        with path.open("rb") as stream:
+            while chunk := stream.read(LEAF):
+                self._hash.update(chunk)
+
+    def hexdigest(self) -> str:
+        """The digest of all that was added."""
+        return self._hash.hexdigest()
