@@ -64,7 +64,7 @@ OWN: dict[str, Any] = {
     "which": "smallest", "refine": "half", "refine_from": 7, "refine_share": "1/3",
     "error": "noise", "other": "weight", "among": ["single"], "at_least": 5, "at_most": 30, "per": 50,
     "parts": 3, "model": "median", "range": [0, 50], "blocks": 11, "aggregate": "median", "correction": "none",
-    "estimate": "interquartile", "bound": 3, "replicates": 60,
+    "estimate": "interquartile", "bound": 3, "replicates": 60, "squares": False,
     "sample": "1/3", "keyed": True, "most": 2, "family": "binomial",
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ START = ResamplingPrice(reach=20, sigma_squared=Fraction(1), replicates=50)
 def brute_force_rho(price: ResamplingPrice) -> float:
     """sup over 400 orders of D_a / a, the largest losses of probability 1e-6 cut at both ends, by floats on a fine grid."""
     unit = Fraction(1, 2048)
-    first, one, _ = price.patterns()[0][0].masses(unit)
+    first, one, _ = price.patterns()[0][0][0].masses(unit)
     start, masses = first * price.replicates, np.ones(1)
     for bit in bin(price.replicates)[2:]:
         masses = np.maximum(fftconvolve(masses, masses), 0)
@@ -100,6 +100,6 @@ def test_halved_noise_breaks_the_claim() -> None:
     price = replace(START, sigma_squared=Fraction(20000))
     claimed = float(price.delta(Fraction(5)))
     halved = replace(price, sigma_squared=Fraction(5000))
-    first, masses, _ = halved.patterns()[0][0].masses(Fraction(1, 256))
+    first, masses, _ = halved.patterns()[0][0][0].masses(Fraction(1, 256))
     mean = float((first + np.arange(len(masses))) / 256 @ masses)
     assert exp(50 * mean) > exp(2 * sqrt(0.5)) and float(halved.delta(Fraction(5))) > 100 * claimed

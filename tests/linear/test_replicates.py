@@ -71,6 +71,32 @@ def test_values_at_the_declared_bounds_are_covered_as_often_as_others(
     assert (min(coverage(25, ratio, share) for ratio in ratios) < 0.935) == (share > 0.5)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
+def test_measured_squares_leave_coverage_near_the_nominal_one_at_every_noise(share: float) -> None:
+    """25 replicates; squares of 500 rows with the noise that a tenth buys, over quantiles of both noises; v / sigma^2 from 0.3 to 100."""
+    k, rows = 25, 500
+    for ratio in (0.3, 1.0, 10.0, 100.0):
+        v = ratio / k
+        spreads = (1 + v) * chi2.ppf((np.arange(8) + 0.5) / 8, k - 1) / (k - 1)
+        reach = np.sqrt(v / share / rows)
+        error = 3 * reach / np.sqrt(k)
+        measured = v + error * ndtri((np.arange(8) + 0.5) / 8)
+        made = Replicates(
+            totals=np.concatenate([replicates(s, k).totals for s in np.repeat(spreads, 8)]),
+            noise=1.0,
+            reach=float(reach),
+            records=np.full(64, float(rows)),
+            squares=np.tile(measured, 8),
+            squares_variance=error**2,
+        )
+        half = made.half_widths(0.95, is_sampling=True)
+        known = np.sqrt(v + (1 + v) / k)
+        assert 0.94 <= float((2 * ndtr(half / known) - 1).mean()) <= 0.97
+        assert half.mean() <= 1.1 * 1.96 * known
+        assert made.sampling().mean() == pytest.approx(v, rel=0.1)
+        assert replace(made, squares=None).half_widths(0.95, is_sampling=True).mean() > 0.97 * half.mean()
+
+
 def test_nothing_is_left_to_guess_of_a_proportion() -> None:
     """Every row adds one or takes one off: the sampling variance is n - T^2 / n whatever the spread of the replicates is."""
     known = replace(replicates(40.0, mean=20.0), noise=30.0, records=np.array([100.0]), is_even=True)

@@ -10,6 +10,9 @@ Guarantee
     replace      one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s
     replace      several cells          also (P_D x N, N x P_D): the unit leaves one cell and enters another
     either       several rows           multiplicities counted as published, every way to spread rows over cells (`published_loss`)
+
+    Sums that are measured once beside the replicates (the number of rows, squares) have independent noise of their own: their pairs,
+    shifts of discrete Gaussian noise by the most that the rows of a unit add, stand beside those of the replicates.
 Requires
     Multinomial multiplicities are not covered: their sum is fixed, so that centring hides
     nothing (docs/explanation/private-bootstrap.md). There is no exact rho: every Renyi divergence is infinite.
@@ -42,13 +45,29 @@ _HOPELESS = 5.0
 _TRIMMED = 1e-19
 _RAISED = Fraction(1001, 1000)
 _MOST_RAISES = 60
+_ONE_COPY = (0.0, 1.0)
 # Rows that neighbours differ in: so many can be spread over cells in few enough ways, and so many in one cell have few enough sums.
 _MOST_SPREAD, _MOST_TOUCHED = 6, 24
 
 
+# A pair, and how many independent copies of it there are.
+Copies = tuple[LossPair, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A sum that is measured once: the most that one row adds to it, and its share of what neighbours differ by, squared."""
+
+    largest: int
+    share: Fraction
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingPrice:
-    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their multiplicity."""
+    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their multiplicity.
+
+    `beside` are sums over the rows themselves, each measured once.
+    """
 
     reach: int
     sigma_squared: Fraction
@@ -56,6 +75,29 @@ class ResamplingPrice:
     is_replace: bool = False
     has_cells: bool = False
     rows: int = 1
+    beside: tuple[Beside, ...] = ()
+
+    @property
+    def variances(self) -> tuple[Fraction, ...]:
+        """Of the noise of the sums beside the replicates: one row moves each by its share, and the replicates by what is left."""
+        left = 1 - sum((one.share for one in self.beside), Fraction(0))
+        moved = Fraction(self.replicates * self.reach**2) / self.sigma_squared
+        return tuple(_short(one.largest**2 * left / (one.share * moved)) for one in self.beside)
+
+    def _sums(self, rows: int) -> tuple[Copies, ...]:
+        """The sums beside the replicates, in a cell that loses or gains so many rows."""
+        return tuple(
+            (
+                MixturePair(
+                    up=Fraction(rows * one.largest),
+                    down=Fraction(0),
+                    sigma_squared=variance,
+                    weights=_ONE_COPY,
+                ),
+                1,
+            )
+            for one, variance in zip(self.beside, self.variances, strict=True)
+        )
 
     def _pair(self, up: int, down: int) -> MixturePair:
         return MixturePair(
@@ -90,16 +132,23 @@ class ResamplingPrice:
         """Whether all ways to spread a unit's rows over cells can be looked at."""
         return self.rows == 1 or self.touched <= (_MOST_SPREAD if self.has_cells else _MOST_TOUCHED)
 
-    def patterns(self) -> tuple[tuple[LossPair, ...], ...]:
+    def patterns(self) -> tuple[tuple[Copies, ...], ...]:
         """The dominating pairs, each a product of what happens in the cells that a unit touches."""
+        many = self.replicates
         if self.rows > 1:
             spread = partitions(self.touched) if self.has_cells else [(self.touched,)]
-            return tuple(tuple(self._published(rows) for rows in parts) for parts in spread)
+            return tuple(
+                tuple(
+                    copies for rows in parts for copies in ((self._published(rows), many), *self._sums(rows))
+                )
+                for parts in spread
+            )
         added, removed = self._pair(self.reach, 0), self._pair(0, -self.reach)
+        sums = self._sums(1)
         if not self.is_replace:
-            return (added,), (removed,)
-        moved = ((added, removed),) if self.has_cells else ()
-        return ((self._pair(self.reach, -self.reach),), *moved)
+            return ((added, many), *sums), ((removed, many), *sums)
+        moved = (((added, many), (removed, many), *sums, *sums),) if self.has_cells else ()
+        return (((self._pair(self.reach, -self.reach), many), *sums), *moved)
 
     def losses(self) -> tuple[LossDistribution, ...]:
         """One composed loss distribution for each pattern of change; together they dominate both orders."""
@@ -136,12 +185,12 @@ class ResamplingPrice:
 
 @lru_cache(maxsize=16)
 def _losses(price: ResamplingPrice) -> tuple[LossDistribution, ...]:
-    return tuple(_composed(price, pattern) for pattern in price.patterns())
+    return tuple(_composed(pattern) for pattern in price.patterns())
 
 
-def _composed(price: ResamplingPrice, pattern: tuple[LossPair, ...]) -> LossDistribution:
-    unit = min(grid_unit(pair, price.replicates) for pair in pattern)
-    whole, *others = (copies_loss(pair, price.replicates, unit) for pair in pattern)
+def _composed(pattern: tuple[Copies, ...]) -> LossDistribution:
+    unit = min(grid_unit(pair, copies) for pair, copies in pattern)
+    whole, *others = (copies_loss(pair, copies, unit) for pair, copies in pattern)
     for other in others:
         whole = whole.beside(other)
     return whole
@@ -177,7 +226,7 @@ def _calibrated(
             except TooLarge:
                 return _HOPELESS
         # The first pattern is nearly always the worst.
-        return log(max(_float_delta(tried, tried.patterns()[0], float(epsilon or 0)), 1e-300) / float(delta))
+        return log(max(_float_delta(tried.patterns()[0], float(epsilon or 0)), 1e-300) / float(delta))
 
     # One unit's value is never more than two standard deviations of one replicate's noise.
     is_bounded = price.is_replace and price.rows == 1
@@ -223,15 +272,15 @@ def _crossing(excess: Callable[[float], float], low: float) -> Fraction:
     return Fraction(exp(high))
 
 
-def _float_delta(price: ResamplingPrice, pattern: tuple[LossPair, ...], epsilon: float) -> float:
+def _float_delta(pattern: tuple[Copies, ...], epsilon: float) -> float:
     """delta(epsilon) by floating-point convolution."""
-    unit = min(grid_unit(pair, price.replicates) for pair in pattern)
+    unit = min(grid_unit(pair, copies) for pair, copies in pattern)
     first, masses, infinite = 0, np.ones(1), 0.0
-    for pair in pattern:
+    for pair, copies in pattern:
         start, one, left_out = pair.masses(unit)
-        begin, power = _powered(start, one, price.replicates)
+        begin, power = _powered(start, one, copies)
         first, masses = _trimmed(first + begin, _convolved(masses, power))
-        infinite += price.replicates * left_out
+        infinite += copies * left_out
     losses = (first + np.arange(len(masses))) * float(unit)
     is_above = losses > epsilon
     return infinite - float((masses[is_above] * np.expm1(epsilon - losses[is_above])).sum())

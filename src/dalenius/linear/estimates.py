@@ -27,7 +27,7 @@ from dalenius.core.release import Block
 from dalenius.linear.families import FAMILIES, FamilySums, fitted
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
-from dalenius.linear.replicates import Replicates, deconvolved, replicates_of
+from dalenius.linear.replicates import Replicates, deconvolved, replicates_of, sum_variance
 from dalenius.linear.windows import window_of
 
 STRUCTURE = "estimate"
@@ -158,13 +158,18 @@ def _replicated(
     parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int
 ) -> tuple[Replicates, FloatArray, FloatArray, Form | None]:
     """Replicates in the units in which rows add, the size of such a unit, bagged values, and measured numbers of rows."""
-    totals = blocks[0].values.astype(np.float64).reshape(cells, -1)
+    measured = blocks[0].values.astype(np.float64).reshape(cells, -1)
+    many = int(parameters["replicates"])
+    sums = dict(zip(parameters.get("sums", ()), measured[:, many:].T, strict=True))
     counts = Sums.of(blocks[1:], cells).form(0) if len(blocks) > 1 else None
+    if "count" in sums:
+        counts = Sums.normal(sums["count"], sum_variance(parameters, "count")).form(0)
     made = replicates_of(
         parameters,
-        totals,
+        measured[:, :many],
         None if counts is None else counts.values,
         0.0 if counts is None else float(counts.variance[0]),
+        sums.get("squares"),
     )
     centre, factor, scale = (float(Fraction(str(parameters[key]))) for key in ("centre", "factor", "scale"))
     if parameters["is_quotient"]:

@@ -43,6 +43,11 @@ class Sums:
         excess = np.array([0.0 if law.noise.name in _NORMAL else _EXCESS for law in laws])
         return cls(np.array(values), variance[:, None], excess[:, None], tuple(laws))
 
+    @classmethod
+    def normal(cls, values: FloatArray, variance: float) -> "Sums":
+        """One array with discrete Gaussian noise of a variance, where nothing but the variance is asked of its law."""
+        return cls(values[None, :], np.full((1, 1), variance), np.zeros((1, 1)), ())
+
     def form(self, place: int) -> "Form":
         """One of the arrays."""
         weights = np.zeros((len(self.values), 1))

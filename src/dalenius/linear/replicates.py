@@ -17,6 +17,9 @@ the other (a proportion), V is n times the square of the reach, and nothing is l
 declared bounds allow: the half-width h solves E(2 Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), with
 `_AT_THE_BOUND` of it at the largest V itself, because values at the bounds are what an interval fails first. Its coverage at 95 % is at
 least 93.5 % whatever V is (verify/bootstrap.py); where noise hides V it is larger, and must be (docs/explanation/private-bootstrap.md).
+
+A release may hold V itself with noise of its own (`squares`). Then V is looked for where that number and the spread say, the mass at the
+largest V is only as large as what two standard errors of it hold, and coverage is 94 to 97 %.
 """
 
 from collections.abc import Mapping
@@ -33,6 +36,10 @@ _HALVINGS = 48
 _CONSERVATIVE = 0.05
 # The mass of the prior at the largest possible V; between there and nothing it has log(1 + V / s2).
 _AT_THE_BOUND = 5.0
+# With measured squares: in standard errors of theirs.
+_AT_THE_BOUND_MEASURED = 2.0
+# A measured V is looked for within so many standard errors, at so many points.
+_WITHIN, _MEASURED_POINTS = 7.0, 141
 # A share is looked at as if two more rows had the property and two more had not (Agresti & Coull 1998).
 _MORE_ROWS = 4.0
 
@@ -42,7 +49,8 @@ class Replicates:
     """Replicates of every cell, in the units in which rows add; `records` are the numbers of rows, None where they are random.
 
     `is_even` says that every row adds the reach or takes it off. Units have up to `rows` rows: what they add together varies at most
-    so many times as much as if their rows were independent (Cauchy & Schwarz), and that is what is said of sampling.
+    so many times as much as if their rows were independent (Cauchy & Schwarz), and that is what is said of sampling. `squares` is V with
+    noise of the variance `squares_variance`, if it was measured.
     """
 
     totals: FloatArray
@@ -52,6 +60,8 @@ class Replicates:
     records_variance: FloatArray | float = 0.0
     is_even: bool = False
     rows: int = 1
+    squares: FloatArray | None = None
+    squares_variance: float = 0.0
 
     @property
     def count(self) -> int:
@@ -82,6 +92,8 @@ class Replicates:
 
         if self.is_even and kind == "unbiased":
             return self._even
+        if self.squares is not None and kind == "unbiased":
+            return np.asarray(self.rows * np.maximum(self._measured() - self.counted, 0.0))
         k = self.count
         shares = {
             "unbiased": 1.0,
@@ -97,6 +109,13 @@ class Replicates:
         n = np.maximum(self.records, 1.0)
         share = self.counted * n / (self.reach * (n + _MORE_ROWS)) ** 2
         return np.asarray(self.rows * np.maximum(n * self.reach**2 * (1 - share), 0.0))
+
+    def _measured(self) -> FloatArray:
+        """V by the measured squares and by the spread, each weighted by what it tells."""
+        assert self.squares is not None
+        by_spread = 2 * (self.noise + np.maximum(self.squares, 0.0)) ** 2 / (self.count - 1)
+        share = by_spread / (by_spread + self.squares_variance)
+        return np.asarray(share * self.squares + (1 - share) * (self.spread - self.noise))
 
     @property
     def ratio_noise(self) -> FloatArray:
@@ -139,15 +158,25 @@ class Replicates:
         return np.asarray(high * np.sqrt(self.noise))
 
     def _posterior(self, least: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sums of squares from the least to the largest possible, in variances of the noise, and how likely the spread makes each."""
+        """Sums of squares from the least to the largest possible, in variances of the noise, and how likely each is."""
         is_bounded = self.records is not None
         most = np.maximum(self._most() if is_bounded else np.full(len(least), 1e4), least + 1e-6)
         steps = np.append(0.0, np.geomspace(1e-5, 1.0, _POINTS))
         v = least[:, None] + (most - least)[:, None] * steps
+        at_the_bound = _AT_THE_BOUND
+        log_measured: FloatArray | float = 0.0
+        if self.squares is not None:
+            error = np.sqrt(self.squares_variance) / self.noise
+            measured = (self.squares / self.noise)[:, None]
+            near = measured + error * np.linspace(-_WITHIN, _WITHIN, _MEASURED_POINTS)
+            v = np.sort(np.hstack([v, np.clip(near, least[:, None], most[:, None])]), axis=1)
+            log_measured = -(((v - measured) / error) ** 2) / 2
+            at_the_bound = _AT_THE_BOUND_MEASURED * error
         prior = np.gradient(v, axis=1) / (1 + v)
-        prior[:, -1] += _AT_THE_BOUND if is_bounded else 0.0
+        if is_bounded:
+            prior[:, -1] += at_the_bound / (1 if self.squares is None else 1 + v[:, -1])
         observed = (self.spread / self.noise)[:, None]
-        log_likelihood = -(self.count - 1) / 2 * (np.log1p(v) + observed / (1 + v))
+        log_likelihood = log_measured - (self.count - 1) / 2 * (np.log1p(v) + observed / (1 + v))
         weights = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
         return v, weights / weights.sum(axis=1, keepdims=True)
 
@@ -159,7 +188,11 @@ class Replicates:
 
 
 def replicates_of(
-    parameters: Mapping[str, Any], totals: FloatArray, counts: FloatArray | None, counts_variance: float
+    parameters: Mapping[str, Any],
+    totals: FloatArray,
+    counts: FloatArray | None,
+    counts_variance: float,
+    squares: FloatArray | None = None,
 ) -> Replicates:
     """From the parameters of a release's law and its measured arrays."""
     size = parameters.get("size")
@@ -168,6 +201,7 @@ def replicates_of(
         records = np.full(len(totals), float(Fraction(str(size))))
     elif counts is not None:
         records = counts
+    unit = float(Fraction(str(parameters.get("square_unit", 1))))
     return Replicates(
         totals=totals,
         noise=float(Fraction(str(parameters["sigma_squared"]))),
@@ -176,7 +210,14 @@ def replicates_of(
         records_variance=counts_variance if counts is not None else 0.0,
         is_even=parameters.get("of") == "proportion",
         rows=int(parameters.get("rows", 1)),
+        squares=None if squares is None else unit * squares,
+        squares_variance=0.0 if squares is None else unit**2 * sum_variance(parameters, "squares"),
     )
+
+
+def sum_variance(parameters: Mapping[str, Any], name: str) -> float:
+    """Of the noise of a sum that was measured beside the replicates."""
+    return float(Fraction(str(parameters["sum_variances"][list(parameters["sums"]).index(name)])))
 
 
 def deconvolved(

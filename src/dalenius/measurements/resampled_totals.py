@@ -8,8 +8,10 @@ Requires
     `reach` in each replicate, which `profile` checks; units of several rows are priced as if the multiplicities of their rows were
     published (`exact/published_loss.py`). Multiplicities are Poisson(1) for each row, drawn anew for every replicate from the source of
     all noise, and never shown.
+    Beside the replicates the step may measure sums over the rows themselves, once: their number, and the squares of what they add,
+    rounded to a public grid. The whole step has one price.
 Noise
-    Discrete Gaussian in every replicate of every cell, drawn before the data are read.
+    Discrete Gaussian in every replicate and every sum of every cell, drawn before the data are read.
 Evidence
     Proved; the one step under replace that is a numerical comparison is evaluated anew at every shift (`exact/replaced_pair.py`).
     Exact losses of all neighbours of tiny data, tests/measurements/test_resampled_totals.py.
@@ -19,7 +21,7 @@ References
 The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -39,7 +41,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.multiplicities import resampled_totals
-from dalenius.exact.resampling_price import ResamplingPrice
+from dalenius.exact.resampling_price import Beside, ResamplingPrice
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -47,6 +49,10 @@ from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 __all__ = ["ResampledTotals"]
 
 STRUCTURE = "resampled totals"
+COUNT, SQUARES = "count", "squares"
+# What rows add is written in so many steps before it is squared, so that sums of squares stay far from the limits of integers.
+_SQUARED_STEPS = 4096
+_MOST_BITS = 48
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +60,8 @@ class ResampledTotals:
     """sum of multiplicity * (factor * value - offset), plus noise, for every cell and replicate.
 
     What rows add comes from lists of values, one for each cell, or from a table of counts whose last axis says which of
-    `contributions` a row adds. `statement` is the epsilon that the whole step was calibrated to, `failure` its delta.
+    `contributions` a row adds. `statement` is the epsilon that the whole step was calibrated to, `failure` its delta. `sums` names what is
+    measured once beside the replicates, in the order of the price: `count` and `squares`.
     """
 
     name: str
@@ -68,6 +75,7 @@ class ResampledTotals:
     factor: int = 1
     offset: int = 0
     unit: Fraction = Fraction(1)
+    sums: tuple[str, ...] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED,
         references=("Brawner & Honaker (2018), corrected", "Wang, Cheng & Awan (2022)"),
@@ -78,6 +86,11 @@ class ResampledTotals:
     def noise(self) -> DiscreteGaussian:
         """The noise of one total."""
         return DiscreteGaussian(self.price.sigma_squared)
+
+    @cached_property
+    def sum_noises(self) -> tuple[DiscreteGaussian, ...]:
+        """The noises of the sums beside the replicates."""
+        return tuple(DiscreteGaussian(variance) for variance in self.price.variances)
 
     @property
     def law(self) -> Joint:
@@ -91,7 +104,8 @@ class ResampledTotals:
                 "reach": self.price.reach,
                 "unit": plain(self.unit),
             }
-            | ({"rows": self.price.rows} if self.price.rows > 1 else {}),
+            | ({"rows": self.price.rows} if self.price.rows > 1 else {})
+            | sums_law(self.price, self.sums),
         )
 
     @property
@@ -117,22 +131,30 @@ class ResampledTotals:
         )
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """The noise of every replicate of every cell; structural zeros get none."""
-        noise = sample(self.noise, self.space.size * self.price.replicates, rng)
-        noise = noise.reshape(self.space.size, self.price.replicates)
+        """The noise of every replicate and every sum of every cell; structural zeros get none."""
+        cells = self.space.size
+        noise = sample(self.noise, cells * self.price.replicates, rng).reshape(cells, self.price.replicates)
+        columns = [sample(law, cells, rng).reshape(cells, 1) for law in self.sum_noises]
+        noise = np.concatenate([noise, *columns], axis=1)
         noise[list(self.space.structural_indices)] = 0
         return noise
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Resample, sum and add, cell by cell; nothing of the multiplicities is kept."""
-        answer = np.zeros((self.space.size, self.price.replicates), dtype=np.int64)
+        answer = np.zeros((self.space.size, self.price.replicates + len(self.sums)), dtype=np.int64)
         structural = set(self.space.structural_indices)
         for cell, (values, counts) in enumerate(self._added([s.open_below_the_gate() for s in exact])):
             if cell not in structural:
                 totals = resampled_totals(values, counts, self.price.replicates, rng)
+                totals += self.summed(values, counts)
                 noisy = zip(totals, drawn[cell].tolist(), strict=True)
                 answer[cell] = [saturated(total + noise) for total, noise in noisy]
         return Value(answer.ravel())
+
+    def summed(self, values: IntArray, counts: IntArray) -> list[int]:
+        """The sums beside the replicates, from what rows of a cell add and how many add it."""
+        made = {COUNT: counts, SQUARES: counts * squared(values, self.price.reach)}
+        return [int(made[name].sum()) for name in self.sums]
 
     def _added(self, content: list[IntArray]) -> list[tuple[IntArray, IntArray]]:
         """What rows of each cell add, and how many add it."""
@@ -145,18 +167,16 @@ class ResampledTotals:
 
     @cached_property
     def whole_space(self) -> CellSpace:
-        """Cells and replicates."""
+        """Cells and replicates, and the sums beside them."""
         name, taken = "replicate", {axis.name for axis in self.space.axes}
         while name in taken:
             name += "_"
-        labels = tuple(str(k + 1) for k in range(self.price.replicates))
-        zeros = frozenset(
-            (*cell, k) for cell in self.space.structural_zeros for k in range(self.price.replicates)
-        )
+        labels = (*(str(k + 1) for k in range(self.price.replicates)), *self.sums)
+        zeros = frozenset((*cell, k) for cell in self.space.structural_zeros for k in range(len(labels)))
         return CellSpace((*self.space.axes, Axis(variable=name, labels=labels)), zeros)
 
     def block(self, outcome: Outcome) -> Block | None:
-        """The noisy totals, one for each cell and replicate."""
+        """The noisy totals, one for each cell and replicate, and the sums beside them."""
         if isinstance(outcome, NoReply):
             return None
         return Block(
@@ -165,7 +185,7 @@ class ResampledTotals:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Two replicates of totals about the midpoint, in two cells."""
+        """Two replicates of totals about the midpoint, in two cells; alone, and with both sums beside them."""
         price = ResamplingPrice(
             reach=3,
             sigma_squared=Fraction(16),
@@ -183,4 +203,40 @@ class ResampledTotals:
             factor=2,
             offset=1,
         )
-        return (on_cells(step),)
+        sums = (COUNT, SQUARES)
+        both = replace(
+            step, sums=sums, price=replace(price, beside=beside(sums, price.reach, Fraction(1, 5)))
+        )
+        return (on_cells(step), on_cells(both))
+
+
+def largest_square(reach: int) -> int:
+    """The most that a row adds to the sum of squares, on its public grid."""
+    return min(reach, _SQUARED_STEPS) ** 2
+
+
+def squared(values: IntArray, reach: int) -> IntArray:
+    """Squares of what rows add; what is larger than the steps of the grid is first rounded to them."""
+    if reach <= _SQUARED_STEPS:
+        return np.asarray(values.astype(np.int64) ** 2)
+    shift = max(reach.bit_length() - _MOST_BITS, 0)
+    size, most = np.abs(values.astype(np.int64)) >> shift, reach >> shift
+    return np.asarray(np.minimum((2 * size * _SQUARED_STEPS + most) // (2 * most), _SQUARED_STEPS) ** 2)
+
+
+def beside(sums: tuple[str, ...], reach: int, share: Fraction) -> tuple[Beside, ...]:
+    """What the price needs to know of the sums, each with the same share."""
+    largest = {COUNT: 1, SQUARES: largest_square(reach)}
+    return tuple(Beside(largest=largest[name], share=share) for name in sums)
+
+
+def sums_law(price: ResamplingPrice, sums: tuple[str, ...]) -> dict[str, Any]:
+    """What is public about the sums beside the replicates: their names, variances, and the size of a step of squares, squared."""
+    if not sums:
+        return {}
+    unit = Fraction(price.reach**2, largest_square(price.reach))
+    return {
+        "sums": list(sums),
+        "sum_variances": [plain(variance) for variance in price.variances],
+        "square_unit": plain(unit),
+    }

@@ -2,7 +2,10 @@
 
 `error = "bootstrap"` resamples the file `replicates` times and publishes one noisy total of each sample. What rows add is centred at
 the midpoint of the declared bounds where the number of rows is known, public or measured, which halves the noise; a total whose number
-of rows is private is not centred. The plan says how wide the interval will be, and how wide the one from two moments would be.
+of rows is private is not centred. A private number of rows is measured in the same step, with a tenth of what neighbours may differ by
+(squared), and so are the squares of what rows add, unless the request leaves them out: without them the spread of the replicates
+alone must tell the error of sampling, and does so badly. The plan says how wide the interval will be, and how wide the one from two
+moments would be.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,27 +21,23 @@ from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 from dalenius.linear.estimates import BOOTSTRAP, STRUCTURE
-from dalenius.linear.replicates import Replicates
+from dalenius.linear.replicates import Replicates, sum_variance
 from dalenius.measurements.learned_bounds import cell_queries
-from dalenius.measurements.noisy import Noisy
-from dalenius.measurements.resampled_totals import ResampledTotals
-from dalenius.methods._moments import estimate_tables, noisy, typical_records
-from dalenius.methods._priced import priced, share
+from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
+from dalenius.methods._moments import estimate_tables, typical_records
+from dalenius.methods._priced import priced
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
-from dalenius.statistics.count import Count
 
 _FEWEST, _MOST, _USUAL = 2, 1000, 50
-# The share of the budget that a private number of rows takes.
-_COUNTED = Fraction(1, 10)
-# What the loss of two steps together rounds up is left free.
-_ROUNDED = Fraction(999, 1000)
+# The share that a private number of rows takes, and the squares.
+_BESIDE = Fraction(1, 10)
 _LISTED_VALUES = 1 << 18
 
 
@@ -105,6 +104,13 @@ def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
     return replace(question.query, space=_with_axis(question.space, axis))
 
 
+def with_squares(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's keys, where bootstrap errors say whether squares are measured: yes, unless the request says no."""
+    if parameters.get("error") != BOOTSTRAP or parameters.get("squares") is not None:
+        return dict(parameters)
+    return {**parameters, "squares": True}
+
+
 def plan_replicates(
     question: Question,
     measure: str,
@@ -121,10 +127,10 @@ def plan_replicates(
     replicates = _number(question)
     _check(question)
     near, budget = question.neighbours, question.budget
+    assert budget.delta is not None
     has_count = is_quotient and size is None
-    part = share(budget, 1 - _COUNTED if has_count else Fraction(1))
-    assert part.delta is not None
-    failure = part.delta * _ROUNDED if has_count else part.delta
+    has_squares = added.evenness != 1 and bool(question.parameter("squares", False))
+    sums = (*((COUNT,) if has_count else ()), *((SQUARES,) if has_squares else ()))
     start = ResamplingPrice(
         reach=added.reach,
         sigma_squared=Fraction(1),
@@ -132,39 +138,36 @@ def plan_replicates(
         is_replace=near.is_replace,
         has_cells=question.space.size > 1,
         rows=near.max_rows,
+        beside=beside(sums, added.reach, _BESIDE),
     )
     _check_rows(start)
-    price = calibrated(
-        start,
-        epsilon=None if part.rho is not None else part.epsilon,
-        rho=part.rho,
-        delta=failure,
-    )
-    _check_failure(price, failure)
+    epsilon = None if budget.rho is not None else budget.epsilon
+    price = calibrated(start, epsilon=epsilon, rho=budget.rho, delta=budget.delta)
+    _check_failure(price, budget.delta)
     step = ResampledTotals(
         name=f"replicates of {name}",
         space=question.space,
         price=price,
-        failure=failure,
-        statement=None if part.rho is not None else part.epsilon,
+        failure=budget.delta,
+        statement=epsilon,
         lists=() if added.counting is not None else _lists(question),
         counting=added.counting,
         contributions=added.contributions,
         factor=added.factor,
         offset=added.offset,
         unit=scale / added.factor,
+        sums=sums,
     )
-    counts = (_count(question),) if has_count else ()
     law = _law(step, measure, added, size, scale, limits, is_quotient=is_quotient)
     space = question.space
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         return estimate_tables(law, blocks, space, name, measure)
 
-    preview = _preview(question, step, counts, added, size, scale, is_quotient=is_quotient)
+    preview = _preview(question, step, added, size, scale, is_quotient=is_quotient)
     return priced(
         question,
-        (step, *counts),
+        (step,),
         assemble,
         law=law,
         mechanism=step.noise.name,
@@ -245,17 +248,6 @@ def _lists(question: Question) -> Any:
     return cell_queries(question.domain, question.of, question.space, question.where)
 
 
-def _count(question: Question) -> Noisy:
-    """Rows that have the variable."""
-    variable = question.domain.variable(question.of)
-    if variable.is_numeric:
-        query = replace(question.query, value=question.of)
-    else:
-        has_one = Filter(variable=question.of, codes=tuple(range(len(variable.categories))))
-        query = replace(question.query, where=(*question.where, has_one))
-    return noisy(question, f"count of rows with {question.of}", Count(query), _COUNTED)
-
-
 def _law(
     step: ResampledTotals,
     measure: str,
@@ -281,6 +273,7 @@ def _law(
             "sigma_squared": plain(step.price.sigma_squared),
             "reach": added.reach,
             **({"rows": step.price.rows} if step.price.rows > 1 else {}),
+            **sums_law(step.price, step.sums),
             "limits": [str(end) if "inf" in str(end) else plain(Fraction(str(end))) for end in limits],
         }
         | {key: value for key, value in public.items() if value is not None},
@@ -290,7 +283,6 @@ def _law(
 def _preview(
     question: Question,
     step: ResampledTotals,
-    counts: tuple[Noisy, ...],
     added: Resampled,
     size: int | None,
     scale: Fraction,
@@ -303,8 +295,6 @@ def _preview(
     made = _typical(
         step, squares, records if is_quotient or size else None, is_even=is_quotient and added.evenness == 1
     )
-    if counts:
-        made = replace(made, records_variance=counts[0].law.variance)
     unit = float(scale) / step.factor / (records if is_quotient else 1)
     error = unit * sqrt(float(made.spread[0]) / made.count)
     return {
@@ -325,13 +315,19 @@ def _typical(step: ResampledTotals, squares: float, records: int | None, *, is_e
     """Replicates whose spread is the expected one."""
     z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
     z *= sqrt((float(step.price.sigma_squared) + squares) / float(z.var(ddof=1)))
+    law = step.law.parameters
+    has_squares = SQUARES in step.sums
+    unit = float(Fraction(str(law["square_unit"]))) if has_squares else 1.0
     return Replicates(
         totals=z[None, :],
         noise=float(step.price.sigma_squared),
         reach=step.price.reach,
         records=None if records is None else np.array([float(records)]),
+        records_variance=sum_variance(law, COUNT) if COUNT in step.sums else 0.0,
         is_even=is_even,
         rows=step.price.rows,
+        squares=np.array([squares]) if has_squares else None,
+        squares_variance=unit**2 * sum_variance(law, SQUARES) if has_squares else 0.0,
     )
 
 

@@ -45,7 +45,7 @@ from dalenius.methods._moments import (
     whole_size,
 )
 from dalenius.methods._priced import additive_table, limits_of, priced, share
-from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
+from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.methods.margins.means import plan_means
 from dalenius.spec.document import Part
@@ -70,6 +70,7 @@ class MeanParameters(Part):
 
     error: Literal["noise", "sampling", "bootstrap"] | None = None
     replicates: int | None = None
+    squares: bool | None = None
 
 
 class MeanMethod:
@@ -172,8 +173,8 @@ class MeanMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "mean", dict(parameters)
+        """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those that did not."""
+        return "mean", with_squares(parameters)
 
     @staticmethod
     def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:

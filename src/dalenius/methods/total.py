@@ -15,7 +15,7 @@ from dalenius.methods._learned_bounds import plan_learned_bounds
 from dalenius.methods._moments import SAMPLING, public_size
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
-from dalenius.methods._replicates import Resampled, plan_replicates
+from dalenius.methods._replicates import Resampled, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_total
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.spec.document import Exact, Part
@@ -38,6 +38,7 @@ class TotalParameters(Part):
     declared: str | tuple[str, ...] = ()
     error: Literal["noise", "sampling", "bootstrap"] | None = None
     replicates: int | None = None
+    squares: bool | None = None
 
 
 class TotalMethod:
@@ -152,8 +153,8 @@ class TotalMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "total", dict(parameters)
+        """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those that did not."""
+        return "total", with_squares(parameters)
 
     @staticmethod
     def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:

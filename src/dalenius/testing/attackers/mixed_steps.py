@@ -165,19 +165,22 @@ def proposed(step: ProposeTestRelease, here: Exact, there: Exact) -> list[Answer
 
 
 def resampled(step: ResampledTotals, here: Exact, there: Exact) -> list[AnswerPart]:
-    """Each replicate of each cell by itself: what rows add, times Poisson(1) numbers of their own, plus normal noise."""
+    """Each replicate of each cell by itself: what rows add, times Poisson(1) numbers of their own, plus normal noise; then the sums."""
     structural = set(step.space.structural_indices)
     cells = [step._added([sealed.open_below_the_gate() for sealed in side]) for side in (here, there)]
     channels = []
     for cell, both in enumerate(zip(*cells, strict=True)):
         added = [{int(v): int(c) for v, c in zip(*pair, strict=True) if c and v} for pair in both]
-        if added[0] == added[1]:
+        sums = [step.summed(*pair) for pair in both]
+        if added[0] == added[1] and sums[0] == sums[1]:
             continue
         if cell in structural:
             channels.append(certain(1))
             continue
         part = _mixed(step.noise, *(_compound(one) for one in added))
         channels += [part] * step.price.replicates
+        for law, first, second in zip(step.sum_noises, *sums, strict=True):
+            channels.append(_mixed(law, {first: 1.0}, {second: 1.0}))
     return channels
 
 
