@@ -9,7 +9,8 @@ import pytest
 from scipy.signal import fftconvolve
 
 from dalenius.errors import Unsupported
-from dalenius.exact.resampling_price import ResamplingPrice, calibrated
+from dalenius.exact.resampled_loss import poisson_weights
+from dalenius.exact.resampling_price import Beside, ResamplingPrice, calibrated
 
 DELTA = Fraction(1, 10**6)
 START = ResamplingPrice(reach=20, sigma_squared=Fraction(1), replicates=50)
@@ -73,6 +74,32 @@ def test_calibration_to_rho_spends_its_target_and_no_more() -> None:
         )
         charged, failure = price.rho(DELTA)
         assert Fraction(99, 1000) <= charged <= Fraction(1, 10) and failure <= DELTA
+
+
+def test_sums_beside_the_replicates_cost_no_less_than_an_independent_accountant_says() -> None:
+    """Count and squares with a tenth each: theirs is the composition of a mixture of Gaussians, 25 times, with two Gaussians."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    sums = (Beside(largest=1, share=Fraction(1, 10)), Beside(largest=400, share=Fraction(1, 10)))
+    price = replace(START, replicates=25, sigma_squared=Fraction(10_000), beside=sums)
+    weights = poisson_weights()
+    whole = pld.from_mixture_gaussian_mechanism(
+        1.0,
+        [k / 5 for k in range(15)],
+        [*weights[:14], sum(weights[14:])],
+        value_discretization_interval=4e-3,
+    ).self_compose(25)
+    for one, variance in zip(sums, price.variances, strict=True):
+        alone = pld.from_gaussian_mechanism(sqrt(variance) / one.largest, value_discretization_interval=4e-3)
+        whole = whole.compose(alone)
+    # One row moves the replicates and the sums by 8 : 1 : 1, squared.
+    moved = [one.largest**2 / float(v) for one, v in zip(sums, price.variances, strict=True)]
+    assert moved == pytest.approx([0.125, 0.125], rel=1e-3)
+    for epsilon in (3, 6):
+        theirs = whole.get_delta_for_epsilon(epsilon)
+        assert theirs * 0.999 <= float(price.delta(Fraction(epsilon))) <= theirs * 1.02
+    charged, _ = price.rho(DELTA)
+    assert 0.5 * 1.25 < float(charged) < 0.72
 
 
 def test_moving_to_another_cell_is_priced_as_leaving_one_and_entering_another() -> None:
