@@ -2,8 +2,8 @@
 
 A selection draws integers below sums of weights that follow the data, so that the number of bytes can tell the number of records
 apart to within a factor; several quantiles at once draw a byte for each record, and permute-and-flip as many candidates as it
-takes. A secret sample, blocks and a bootstrap draw for each record, or for each distinct value. What these cost in time is hidden by
-the tick of a server alone. A test that is not passed shows as no reply, which its price covers: that outcome may differ.
+takes. A secret sample, blocks, a bootstrap and a list of labels draw for each record, or for each distinct value. What these cost in time is hidden by
+the tick of a server alone. A test that is not passed shows as no reply, and a label that is not listed is not there; their prices cover that, and these outcomes may differ.
 """
 
 from dataclasses import replace
@@ -18,13 +18,14 @@ DRAWN_BY_RECORD = {
     "BlockTotals",
     "ExponentialQuantile",
     "ExponentialSelection",
+    "LabelSelection",
     "LearnedBounds",
     "PermuteAndFlip",
     "QuantileTable",
     "ResampledTotals",
     "SampledCount",
 }
-TESTED = {"ProposeTestRelease"}
+TESTED = {"LabelSelection", "ProposeTestRelease"}
 
 
 @pytest.mark.parametrize("scope", list(Scope), ids=str)

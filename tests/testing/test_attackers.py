@@ -38,10 +38,27 @@ def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
         (
             "total",
             "approximate",
-            {"table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": []}},
+            {
+                "table": {
+                    "error": "bootstrap",
+                    "replicates": 2,
+                    "learn_bounds": None,
+                    "rows": [],
+                    "where": None,
+                }
+            },
         ),
+        ("labels", "approximate", {"privacy": {"epsilon": "2.5", "delta": "0.01"}}),
     ],
-    ids=["keyed", "sample", "mean of blocks", "median of blocks", "propose-test-release", "bootstrap"],
+    ids=[
+        "keyed",
+        "sample",
+        "mean of blocks",
+        "median of blocks",
+        "propose-test-release",
+        "bootstrap",
+        "labels",
+    ],
 )
 def test_what_draws_more_than_noise_loses_no_more_than_its_charge(
     method: str, definition: str, keys: dict[str, dict[str, object]]
@@ -50,7 +67,7 @@ def test_what_draws_more_than_noise_loses_no_more_than_its_charge(
     amounts = {"epsilon": "1", "delta": "1e-6"} if definition == "approximate" else {}
     fixed = {
         "table": plain | keys.get("table", {}),
-        "privacy": {"mechanism": None, "strategy": None} | amounts,
+        "privacy": {"mechanism": None, "strategy": None, "group": None} | amounts | keys.get("privacy", {}),
     }
     found = neighbour_fuzzer.fuzz(2, 2, 6, method=method, definition=definition, keys=fixed)
     assert found.triples >= 12 and max(found.worst.values()) > 0.1
@@ -116,7 +133,7 @@ def test_a_planted_fault_at_the_data_is_found(
     where: type, attribute: str, wrong: object, definition: str, method: str
 ) -> None:
     with patch.object(where, attribute, wrong):
-        assert at_the_data.fuzz(1, 150, definition=definition, method=method).broken
+        assert at_the_data.fuzz(3, 150, definition=definition, method=method).broken
 
 
 def test_a_hostile_line_counts_as_one_row_at_most_and_moves_no_other(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def tallied_moves(
 def _costliest(moves: tuple[tuple[int, ...], ...], costs: Mapping[int, float]) -> Sequence[Tallied]:
     """The moves with the largest sum of costs, and those that floats cannot tell from them; costs are not negative."""
     sizes, tallied, counts = tallied_moves(moves)
-    sums = counts @ np.array([costs[size] for size in sizes])
+    with np.errstate(invalid="ignore"):
+        sums = counts @ np.array([costs[size] for size in sizes])
     if not np.isfinite(sums).all():
         return tallied
     return [tallied[i] for i in np.flatnonzero(sums >= sums.max(initial=0.0) * (1 - _FLOAT_ERROR))]

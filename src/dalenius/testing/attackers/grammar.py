@@ -47,6 +47,7 @@ RAW: dict[str, tuple[object, ...]] = {
     "age": (0, 1, 2, 3, 4, 5, 6, -4, 99, None, "old"),
     "pay": (-3, -2, -1, 0, 1, 2, 3, 1000, None, "1e9"),
     "weight": (0, "0.5", 1, 2, 3, 7, None),
+    "job": ("none", "x", "x", "y", "z", None, ""),
 }
 
 
@@ -63,17 +64,31 @@ ESTIMATES = (
 
 @dataclass(frozen=True)
 class World:
-    """A declared domain and units of raw rows in it; the unit that changes comes last."""
+    """A declared domain and units of raw rows in it; those that change come last.
+
+    One unit changes, or a group of them: `leaving` go, and `other` and `further` come.
+    """
 
     domain: Domain
     units: tuple[Unit, ...]
     other: Unit | None
+    leaving: int = 1
+    further: tuple[Unit, ...] = ()
+
+    @property
+    def coming(self) -> tuple[Unit, ...]:
+        """The units that only the other side has."""
+        return (*(() if self.other is None else (self.other,)), *self.further)
+
+    @property
+    def has_group(self) -> bool:
+        """Whether more than one unit changes."""
+        return self.leaving > 1 or bool(self.further)
 
     def source(self, *, is_changed: bool) -> MemorySource:
         """One of the two neighbours as a source."""
-        kept = self.units[:-1] if is_changed else self.units
-        further = (self.other,) if is_changed and self.other is not None else ()
-        return source_of(self.domain, (*kept, *further))
+        units = (*self.units[: -self.leaving], *self.coming) if is_changed else self.units
+        return source_of(self.domain, units)
 
 
 def source_of(domain: Domain, units: tuple[Unit, ...]) -> MemorySource:
@@ -88,7 +103,7 @@ def source_of(domain: Domain, units: tuple[Unit, ...]) -> MemorySource:
 
 
 def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
-    """Six variables under random rules; `is_plain` for one row to a unit."""
+    """Seven variables under random rules; `is_plain` for one row to a unit."""
     rows = 1 if is_plain or chance.random() < 0.5 else chance.choice((1, 2, 3))
     has_persons = rows > 1 or (not is_plain and chance.random() < 0.2)
     relation = chance.choice(list(Relation))
@@ -103,6 +118,8 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
     level = Hierarchy.of("half", {"up": ("n", "e"), "down": ("s",)}, categories["region"])
     variables["region"] = replace(variables["region"], hierarchies=(level,))
     variables["two"] = replace(variables["two"], public_source="a public register")
+    texts = Categories(labels=("none", "other"), missing="none", unseen="other")
+    variables["job"] = Variable(name="job", domain=texts, is_unlisted=True)
     for name, low, high in (("age", 0, chance.choice((1, 4, 6))), ("pay", chance.choice((-3, -1, 0)), 3)):
         bounds = Bounds(
             lower=Fraction(low),
@@ -150,17 +167,31 @@ def redrawn(world: World, chance: random.Random, most: int = 5) -> World:
     return World(domain, units, other)
 
 
+def grouped(world: World, chance: random.Random) -> World:
+    """Two units change at once: both are replaced, both go, or one goes and one comes."""
+    domain = world.domain
+    units = (*world.units, unit_of(domain, chance))
+    if domain.neighbours.is_replace:
+        return World(domain, units, world.other, leaving=2, further=(unit_of(domain, chance),))
+    if chance.random() < 0.7:
+        return World(domain, units, None, leaving=2)
+    return World(domain, units, None, leaving=1, further=(unit_of(domain, chance),))
+
+
 def mutated(world: World, chance: random.Random) -> World:
     """One raw value changed, on either side."""
-    place = chance.randrange(len(world.units) + (world.other is not None))
-    whole = [*world.units, *(() if world.other is None else (world.other,))]
+    whole = [*world.units, *world.coming]
+    place = chance.randrange(len(whole))
     unit = list(whole[place])
     row = chance.randrange(len(unit))
     name = chance.choice(list(world.domain.variables))
     unit[row] = unit[row] | {name: chance.choice(RAW[name])}
     whole[place] = tuple(unit)
-    units = tuple(whole[: len(world.units)])
-    return World(world.domain, units, None if world.other is None else whole[-1])
+    units, coming = tuple(whole[: len(world.units)]), tuple(whole[len(world.units) :])
+    has_other = world.other is not None
+    return replace(
+        world, units=units, other=coming[0] if has_other else None, further=coming[1 if has_other else 0 :]
+    )
 
 
 def budget_of(chance: random.Random, name: str) -> Document:
@@ -198,6 +229,8 @@ def request_of(
     _keys(table, method.name, scope, chance)
     if method.name == "count":
         _counted(table, privacy, chance)
+    elif method.name in ("total", "mean") and _is_listed(table, scope, chance):
+        _listed(table, privacy, chance)
     has_choice = scope is Scope.EVERYWHERE and method.name in ("count", "total", "mean", "dominance")
     if has_choice and chance.random() < 0.5:
         privacy["mechanism"] = chance.choice(registry.names("mechanisms"))
@@ -205,12 +238,26 @@ def request_of(
         table["where"] = chance.choice(
             ({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]})
         )
-    if scope is Scope.EVERYWHERE and getattr(method, "takes_weight", False) and chance.random() < 0.2:
-        table["weight"] = "weight"
+    if scope is Scope.EVERYWHERE:
+        if getattr(method, "takes_weight", False) and chance.random() < 0.2:
+            table["weight"] = "weight"
+        _promised(table, privacy, chance)
     return {"table": table, "privacy": privacy}
 
 
+def _promised(table: Document, privacy: Document, chance: random.Random) -> None:
+    """To whom, over how many waves, and how a list is priced."""
+    if "margins" in table and privacy["definition"] == "approximate" and chance.random() < 0.4:
+        privacy["price"] = "loss"
+    if chance.random() < 0.1:
+        privacy["group"] = 2
+    if chance.random() < 0.05:
+        privacy["waves"] = 2
+
+
 def _axes(table: Document, method: str, chance: random.Random) -> None:
+    if method == "labels":
+        table |= {"rows": ["job"], "most": chance.choice((1, 1, 2))}
     if method in (
         "count",
         "total",
@@ -303,10 +350,26 @@ def _counted(table: Document, privacy: Document, chance: random.Random) -> None:
     if kind < 0.2:
         table["weight"] = "weight"
     elif kind < 0.6 and table.get("rows"):
-        names = [a["variable"] if isinstance(a, dict) else a for a in table["rows"]]
-        table["margins"] = chance.choice(("all", [[name] for name in names]))
-        # Without this word a list is refused wherever an axis can drop a row, which is nearly everywhere here.
-        if chance.random() < 0.8:
-            table["universe"] = "complete"
-        if chance.random() < 0.7:
-            privacy["strategy"] = chance.choice(registry.names("methods.margins.strategies"))
+        _listed(table, privacy, chance)
+
+
+def _is_listed(table: Document, scope: Scope, chance: random.Random) -> bool:
+    """Whether totals or means become a list of margins: some of those that ask for nothing else."""
+    is_plain = not {"error", "learn_bounds"} & table.keys() and bool(table.get("rows"))
+    return scope is Scope.EVERYWHERE and is_plain and chance.random() < 0.3
+
+
+def _listed(table: Document, privacy: Document, chance: random.Random) -> None:
+    """A list of margins, along the levels of a hierarchy too."""
+    names = [a["variable"] if isinstance(a, dict) else a for a in table["rows"]]
+    lists: list[Any] = ["all", [[name] for name in names]]
+    if "region" in table["rows"]:
+        lists.append([["region"], ["region.half"], []])
+    table["margins"] = chance.choice(lists)
+    # Without one of these words a list is refused wherever an axis can drop a row, which is nearly everywhere here.
+    if chance.random() < 0.9:
+        table["universe"] = chance.choice(("complete", "complete", "own"))
+    if chance.random() < 0.4:
+        table["objective"] = chance.choice(("cells", "tables", "maximum"))
+    if chance.random() < 0.5:
+        privacy["strategy"] = chance.choice(registry.names("methods.margins.strategies"))

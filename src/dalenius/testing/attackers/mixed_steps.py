@@ -7,7 +7,8 @@ binomial in each cell, blocks are all partitions of a short list, multiplicities
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, lgamma, log, perm
+from itertools import product
+from math import comb, lgamma, log, perm, prod
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from dalenius.measurements._blocks import Blocks
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.keyed_list import KeyedList
+from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.testing.attackers.losses import AnswerPart, certain, listed, shifted
+from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, listed, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
 # All partitions of so many records are gone through.
@@ -182,6 +184,30 @@ def resampled(step: ResampledTotals, here: Exact, there: Exact) -> list[AnswerPa
         for law, first, second in zip(step.sum_noises, *sums, strict=True):
             channels.append(_mixed(law, {first: 1.0}, {second: 1.0}))
     return channels
+
+
+def labels(step: LabelSelection, here: Exact, there: Exact) -> Adaptive:
+    """Every list of texts that either side can show, and for each of them the numbers of its texts and of the rest."""
+    sides: list[dict[str, int]] = [dict(side[0].open_below_the_gate()) for side in (here, there)]
+    texts = sorted({text for side in sides for text in side})
+    noise, log_chances = listed(step.screen, 0)
+    chances: list[list[float]] = [[], []]
+    then = []
+    for shown in product((False, True), repeat=len(texts)):
+        for side, odds in zip(sides, chances, strict=True):
+            # A text that nobody has is not in the data, so that it is never listed.
+            above = [
+                float(np.exp(log_chances[noise + side[t] > step.threshold]).sum()) if t in side else 0.0
+                for t in texts
+            ]
+            odds.append(prod(p if is_shown else 1 - p for p, is_shown in zip(above, shown, strict=True)))
+        named = [text for text, is_shown in zip(texts, shown, strict=True) if is_shown]
+        moves = [sides[1].get(t, 0) - sides[0].get(t, 0) for t in named]
+        moves.append(sum(sides[1].values()) - sum(sides[0].values()) - sum(moves))
+        then.append(Together(tuple(shifted(step.noise, move) for move in moves if move)))
+    with np.errstate(divide="ignore"):
+        lists = [np.log(np.array(odds)) for odds in chances]
+    return Adaptive(AnswerPart(lists[0], lists[1]), tuple(then))
 
 
 def _compound(added: dict[int, int]) -> dict[int, float]:

@@ -67,10 +67,13 @@ class Findings:
             self.broken.append(triple)
 
 
-def ratio_of(plan: TablePlan, pair: Any) -> float:
-    """The largest loss over both directions, relative to the promise of the request and to the charge of the account."""
+def ratio_of(plan: TablePlan, pair: Any, *, is_booked: bool = True) -> float:
+    """The largest loss over both directions, relative to the promise of the request and to the charge of the account.
+
+    The account is about one unit, also where the promise is made to a group: a pair of groups is compared with the promise alone.
+    """
     both: tuple[Divergence, Divergence] = (pair, pair.reversed())
-    return max(max(_promised(plan.budget, one), _booked(plan, one)) for one in both)
+    return max(max(_promised(plan.budget, one), _booked(plan, one) if is_booked else 0.0) for one in both)
 
 
 def _promised(budget: Budget, pair: Divergence) -> float:
@@ -110,7 +113,7 @@ def _amount(amount: Fraction | None) -> Fraction:
 def judged(request: dict[str, Any], plan: TablePlan, world: World) -> Triple:
     """One request at one pair of neighbours."""
     pair = pair_of(plan, world.source(is_changed=False), world.source(is_changed=True))
-    return Triple(request, world, ratio_of(plan, pair))
+    return Triple(request, world, ratio_of(plan, pair, is_booked=not world.has_group))
 
 
 def kind_of(request: dict[str, Any], plan: TablePlan) -> str:
@@ -129,12 +132,18 @@ def attack(
         drawn = (
             grammar.mutated(worst.world, chance)
             if worst and is_steered
-            else grammar.redrawn(world, chance, most)
+            else _neighbours(world, chance, most, plan.group)
         )
         triple = judged(request, plan, drawn)
         if worst is None or triple.ratio >= worst.ratio:
             worst = triple
         yield triple
+
+
+def _neighbours(world: World, chance: random.Random, most: int, group: int) -> World:
+    """One unit changes, or two where the promise is made to so many."""
+    drawn = grammar.redrawn(world, chance, most)
+    return grammar.grouped(drawn, chance) if group > 1 and chance.random() < 0.7 else drawn
 
 
 def planned(world: World, request: dict[str, Any]) -> TablePlan:

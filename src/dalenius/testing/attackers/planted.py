@@ -12,20 +12,32 @@ from math import floor, isfinite, isqrt
 from typing import Any
 from unittest.mock import patch
 
+from dalenius.core import conversions
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
 from dalenius.exact.amplification import SecretSample
-from dalenius.measurements import _blocks, block_totals, exponential_quantile, fourier, keyed_list
+from dalenius.linear.amounts import Amounts
+from dalenius.measurements import (
+    _blocks,
+    block_totals,
+    exponential_quantile,
+    fourier,
+    keyed_list,
+    label_selection,
+    tree_residual,
+)
 from dalenius.measurements._models import estimate
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
+from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
+from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._replicates import Resampled
@@ -143,6 +155,7 @@ _PLAIN_COUNT: Mapping[str, object] = {
     "weight": None,
     "margins": None,
     "universe": None,
+    "objective": None,
     "keyed": None,
     "sample": None,
 }
@@ -150,7 +163,17 @@ _PLAIN: Mapping[str, Mapping[str, object]] = {
     "privacy": {"mechanism": None, "strategy": None},
     "table": _PLAIN_COUNT,
 }
-_SUMS: Mapping[str, Mapping[str, object]] = {"table": {"error": None, "replicates": None, "weight": None}}
+_SUMS: Mapping[str, Mapping[str, object]] = {
+    "table": {
+        "error": None,
+        "replicates": None,
+        "weight": None,
+        "margins": None,
+        "universe": None,
+        "objective": None,
+    },
+    "privacy": {"strategy": None},
+}
 _ALL_MARGINS: Mapping[str, object] = {"margins": "all", "universe": "complete", "weight": None}
 _KEYED: Mapping[str, Mapping[str, object]] = {
     "table": {**_PLAIN_COUNT, "keyed": True},
@@ -183,6 +206,17 @@ _REPLICATES: Mapping[str, Mapping[str, object]] = {
 _FOURIER: Mapping[str, Mapping[str, object]] = {
     "privacy": {"strategy": "fourier", "mechanism": None},
     "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
+}
+_TREE: Mapping[str, Mapping[str, object]] = {
+    "privacy": {"strategy": "tree", "mechanism": None, "delta": None},
+    "table": {
+        **_ALL_MARGINS,
+        "rows": ["region", "sex"],
+        "margins": [["region", "sex"], ["region.half"]],
+        "objective": "cells",
+        "keyed": None,
+        "sample": None,
+    },
 }
 
 FAULTS: tuple[Fault, ...] = (
@@ -297,6 +331,73 @@ FAULTS: tuple[Fault, ...] = (
             "privacy": {"strategy": "residual", "mechanism": None, "delta": None},
             "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
         },
+    ),
+    Fault(
+        "a person's rows count as one in the levels of a tree",
+        TreeResidual,
+        "profile",
+        _with_neighbours(max_rows=1),
+        "count",
+        "zero_concentrated",
+        keys=_TREE,
+    ),
+    Fault(
+        "a replaced row stays in its node of the tree",
+        tree_residual,
+        "moves",
+        lambda right: lambda depth, axes, **k: right(depth, axes, **(k | {"is_replace": False})),
+        "count",
+        "zero_concentrated",
+        keys=_TREE,
+    ),
+    Fault(
+        "a row adds half of its bound to a list of totals",
+        Amounts,
+        "largest",
+        _halved,
+        "total",
+        "zero_concentrated",
+        keys={
+            "privacy": {"strategy": "residual", "mechanism": None, "delta": None},
+            "table": {**_SUMS["table"], **_ALL_MARGINS, "rows": ["sex", "two"], "learn_bounds": None},
+        },
+    ),
+    Fault(
+        "a price by loss is that of a smaller move",
+        conversions,
+        "gaussian_to_delta",
+        lambda right: lambda mu, epsilon: right(0.7 * mu, epsilon),
+        "count",
+        "approximate",
+        keys={
+            "privacy": {"strategy": "residual", "mechanism": None, "price": "loss", "group": None},
+            "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
+        },
+    ),
+    Fault(
+        "a group of two is promised what one unit is",
+        Neighbours,
+        "grouped",
+        lambda right: lambda self, size: self,
+        "count",
+        keys={"table": _PLAIN_COUNT, "privacy": {"mechanism": None, "strategy": None, "group": 2}},
+    ),
+    Fault(
+        "a text is listed one unit too early",
+        LabelSelection,
+        "threshold",
+        _one_less,
+        "labels",
+        "approximate",
+    ),
+    Fault(
+        "a unit counts in more texts than it pays for",
+        label_selection,
+        "_listing",
+        lambda right: lambda moved: right(1),
+        "labels",
+        "approximate",
+        keys={"privacy": {"epsilon": "2.5"}},
     ),
     Fault(
         "coefficients are booked at half their price",

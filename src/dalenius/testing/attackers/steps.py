@@ -31,6 +31,7 @@ from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.fourier import Fourier
 from dalenius.measurements.hellinger import Hellinger
 from dalenius.measurements.keyed_list import KeyedList
+from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.learned_bounds import LearnedBounds
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.noisy_values import NoisyValues
@@ -42,6 +43,7 @@ from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.measurements.smooth import Smooth
+from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
@@ -67,6 +69,8 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     first = next(steps)
     if isinstance(first, LearnedBounds):
         return _learned(plan, first, here, there)
+    if isinstance(first, LabelSelection):
+        return mixed_steps.labels(first, fetched(first, here), fetched(first, there))
     if isinstance(plan, RefinedCountPlan):
         return _refined(plan, here, there)
     if isinstance(plan, WinsorisedPlan):
@@ -140,25 +144,55 @@ def _residual(step: Residual, here: Exact, there: Exact) -> list[AnswerPart]:
     axis of A, so that its centred part, which is whole as well, gives the same differences: that is asserted here, and the
     centred shift is what the noise must hide.
     """
-    released = shift_of(step, here, there)
     tables = [b.open_below_the_gate() - a.open_below_the_gate() for a, b in zip(here, there, strict=True)]
-    channels, position = [], 0
-    for margin, variance in step.grid.items():
-        sizes = [step.shape[a] for a in margin]
-        change = _summed_to(step, margin, tables)
+    changes = [(_summed_to(step, margin, tables), variance) for margin, variance in step.grid.items()]
+    return _centred(changes, shift_of(step, here, there), 0)
+
+
+def _centred(changes: list[tuple[IntArray, Fraction]], released: IntArray, first: int) -> list[AnswerPart]:
+    """The shifts of all components, centred along their axes from `first` on, if the released differences are those."""
+    channels: list[AnswerPart] = []
+    position = 0
+    for change, variance in changes:
         centred = change.astype(object)
-        for axis, size in enumerate(sizes):
-            centred = size * centred - centred.sum(axis=axis, keepdims=True)
+        for axis in range(first, change.ndim):
+            centred = change.shape[axis] * centred - centred.sum(axis=axis, keepdims=True)
         differences = np.asarray(centred)
-        for axis in range(len(sizes)):
+        for axis in range(first, change.ndim):
             differences = differences - np.take(differences, [0], axis=axis)
-        count = max(1, int(np.prod(sizes, dtype=np.int64)))
-        if differences.ravel().tolist() != released[position : position + count].tolist():
+        if differences.ravel().tolist() != released[position : position + change.size].tolist():
             raise InternalError("A residual component shows more than its centred part.")
-        position += count
+        position += change.size
         law = DiscreteGaussian(variance)
         channels += [shifted(law, int(s)) for s in centred.ravel().tolist() if s]
     return channels
+
+
+def _tree_residual(step: TreeResidual, here: Exact, there: Exact) -> list[AnswerPart]:
+    """Likewise inside the nodes of every level; the nodes of a coarser level are sums over their children."""
+    tables = [b.open_below_the_gate() - a.open_below_the_gate() for a, b in zip(here, there, strict=True)]
+    changes = [(_part_of(step, part, tables), variance) for part, variance in step.grid.items()]
+    return _centred(changes, shift_of(step, here, there), 1)
+
+
+def _part_of(step: TreeResidual, part: tuple[int, tuple[int, ...]], tables: list[IntArray]) -> IntArray:
+    """The change of one level by some detail axes, from a fetched table that holds both."""
+    wanted, margin = part
+    for query, table in zip(step.needs, tables, strict=True):
+        assert isinstance(query, TableQuery)
+        axes = query.space.axes
+        held = [step.detail.index(axis) for axis in axes if axis in step.detail]
+        level = next((n for n, axis in enumerate(step.levels, 1) if axis in axes), 0)
+        if level < wanted or not set(margin) <= set(held):
+            continue
+        whole = table.reshape((step.tree.sizes[level], *(step.shape[a] for a in held)))
+        whole = whole.sum(axis=tuple(i for i, a in enumerate(held, 1) if a not in margin))
+        for parents in reversed(step.tree.parents[wanted:level]):
+            above = np.zeros((int(parents.max()) + 1, *whole.shape[1:]), dtype=np.int64)
+            np.add.at(above, parents, whole)
+            whole = above
+        return np.asarray(whole)
+    raise InternalError("No fetched table holds this part.")
 
 
 def _summed_to(step: Residual, margin: tuple[int, ...], tables: list[IntArray]) -> IntArray:
@@ -395,6 +429,7 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     Fourier: _with_laws(lambda step: list(step.noise.values())),
     ClippedTotals: _with_laws(_clipped_laws),
     Residual: _residual,
+    TreeResidual: _tree_residual,
     ExponentialQuantile: _quantile,
     QuantileTable: _quantiles,
     ApproximateQuantiles: _several_quantiles,
