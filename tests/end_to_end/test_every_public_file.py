@@ -333,49 +333,6 @@ def holds(release: Release, truth: float) -> bool:
     return bool(lower <= truth <= upper)
 
 
-@pytest.mark.shared_data
-def test_further_names_of_measures_say_the_truth_of_a_public_file(tmp_path: Path) -> None:
-    """Estimates, ranges, quantiles and selections of one file: each number lies in its interval, and a wrong one does not."""
-    case = next(case for case in CASES if case.file == "pums2000_california_10000.csv")
-    if not (FOLDER / case.file).exists():
-        pytest.skip("the public file is not on this machine")
-    document, file = confirmed(case, FOLDER / case.file, tmp_path)
-    way = Way(document, tmp_path, "further names")
-
-    def ask(measure: str, privacy: dict[str, Any], **table: Any) -> Release:
-        return way.curator.release({"table": {"measure": measure} | table, "privacy": privacy})
-
-    income, age = (np.array(file.values(name, {})[()]) for name in ("income", "age"))
-    truths = {
-        "variance": np.var(income, ddof=1),
-        "standard_deviation": np.std(income, ddof=1),
-        "covariance": np.cov(income, age)[0, 1],
-        "correlation": np.corrcoef(income, age)[0, 1],
-        "ratio": income.sum() / age.sum(),
-    }
-    for measure, truth in truths.items():
-        other = {} if measure in ("variance", "standard_deviation") else {"other": "age"}
-        # The sampling error of a ratio would need squares of incomes, which are too large to be summed.
-        error = {"error": "noise"} if measure == "ratio" else {}
-        released = ask(measure, SUMMED, of="income", **other, **error)
-        assert holds(released, truth), measure
-        assert not holds(released, 1.2 * truth), measure
-    married = ask("proportion", SUMMED, of="married", among=["1"])
-    share = file.table("count(*)", {"married": ["1"]})[()] / len(age)
-    assert holds(married, share) and not holds(married, 1.2 * share)
-    between = ask("range_count", CHOSEN, of="age", at_least=30, at_most=50)
-    assert holds(between, ((age >= 30) & (age <= 50)).sum())
-    assert not holds(between, ((age > 30) & (age < 50)).sum())
-    quartiles = ask("quantiles", CHOSEN, of="income", parts=4)
-    for chosen, q in zip(quartiles.table.values, (0.25, 0.5, 0.75), strict=True):
-        # Ranks are off by at most a few records at this budget.
-        assert (income < chosen).mean() - 0.01 <= q <= (income <= chosen).mean() + 0.01
-    by_education = file.table("count(*)", {}, "educ"), file.table(f"sum({file.number('income')})", {}, "educ")
-    for measure, of, cells in (("mode", {}, by_education[0]), ("best", {"of": "income"}, by_education[1])):
-        (chosen_cell,) = ask(measure, CHOSEN, rows=["educ"], **of).table.space.labels()
-        assert chosen_cell == max(cells, key=lambda cell: cells[cell]), measure
-
-
 def test_the_list_of_public_files_is_complete() -> None:
     if not FOLDER.exists():
         pytest.skip("the public files are not on this machine")
