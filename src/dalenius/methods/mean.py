@@ -88,6 +88,7 @@ class MeanMethod:
         Scope.AT_THE_DATA,
         Scope.WITHIN_THE_DATA,
     )
+    form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     Parameters: ClassVar[type[Part]] = MeanParameters
     form_keys: ClassVar[Mapping[str, Any]] = {"error": "sampling"}
     words: ClassVar[Mapping[str, Words]] = {

@@ -52,6 +52,7 @@ class TotalMethod:
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
+    form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     Parameters: ClassVar[type[Part]] = TotalParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -51,7 +51,8 @@ class Method(Protocol):
     `has_error` whether its numbers carry a published error;
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
-    A method may state `form_keys`, what a form writes beside its name, `finds_labels`, that its cells are texts which are not declared, and
+    A method may state `form_keys`, what a form writes beside its name, `form_errors`, which other values of `error` a form offers,
+    `finds_labels`, that its cells are texts which are not declared, and
     `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also `keys_with_weight(parameters)`,
     its keys as a weighted request means them.
     """

@@ -443,6 +443,21 @@ def test_a_withdrawal_is_asked_about_first(app: Any) -> None:
     assert visitor(app).get(where).status_code == 403
 
 
+def test_the_builder_offers_bootstrap_errors_where_a_measure_has_them(app: Any) -> None:
+    """The box changes the request, the preview says which interval is shorter, and what has no delta is refused by name."""
+    anna = visitor(app, "anna")
+    mean, delta = (
+        "/d/commuters/table?rows=mode&measure=mean%3Aminutes",
+        "&definition=approximate&epsilon=1&delta=0.0000001",
+    )
+    assert 'id="error-bootstrap"' not in anna.get(TABLE).text
+    assert 'id="error-bootstrap"' in anna.get(mean + delta).text
+    asked = anna.get(mean + "&error=bootstrap" + delta).text
+    assert 'value="bootstrap" checked' in asked and "Expect the bootstrap interval to reach" in asked
+    refused = anna.get(mean + "&error=bootstrap&definition=pure&epsilon=1").text
+    assert "without a delta" in refused
+
+
 def test_a_comparison_says_what_95_percent_means(app: Any) -> None:
     where = release(visitor(app, "anna"), rows="mode", epsilon="0.09").split("?")[0]
     for code, sure, unsure, meaning in (

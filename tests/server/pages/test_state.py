@@ -115,6 +115,7 @@ def states(draw: st.DrawFn) -> TableState:
         ranges=draw(st.sampled_from([{}, {"pay": ("1", "")}, {"pay": ("1", "99.5")}])),
         measure=measure,
         of=of,
+        error=draw(st.sampled_from(["", "bootstrap"])) if of else "",
         margins=(margins := draw(st.booleans())),
         universe=draw(st.sampled_from(["", "complete", "own"])) if margins else "",
         definition="pure",

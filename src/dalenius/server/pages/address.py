@@ -18,6 +18,7 @@ from dalenius.server.pages.state import (
     AxisChoice,
     Pairs,
     TableState,
+    offered_errors,
     suggested_cuts,
 )
 from dalenius.server.views import DatasetView, VariableView
@@ -66,6 +67,7 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
     if table.get("universe"):
         pairs.append(("universe", str(table["universe"])))
     privacy = request.get("privacy", {})
+    pairs.append(("error", str(table.get("error") or privacy.get("options", {}).get("error") or "")))
     pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
     pairs.append(("title", str(request.get("title", ""))))
     return read_pairs(pairs, dataset)
@@ -96,6 +98,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         of=of,
         margins=reader.one("margins") == "all",
         universe=reader.one("universe") if reader.one("universe") in (COMPLETE, OWN) else "",
+        error=reader.one("error") if reader.one("error") in offered_errors(measure) else "",
         definition=definition,
         amounts=amounts,
         title=reader.one("title")[:300],

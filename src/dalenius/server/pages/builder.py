@@ -29,7 +29,7 @@ from dalenius.server.pages.copies import copies
 from dalenius.server.pages.page import Form, language_of, lead, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
-from dalenius.server.pages.state import PLACES, Pairs, TableState
+from dalenius.server.pages.state import PLACES, Pairs, TableState, offered_errors
 from dalenius.server.pages.wording import Wording
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview
@@ -126,6 +126,7 @@ def _show(
         shape=shape_of(state, dataset, wording),
         filters=wording.filters(dataset, state),
         amounts=_amounts(state),
+        errors=offered_errors(state.measure),
         request_text="" if state.is_empty else "yes",
         copies=copies(dataset.name, document, services.config.public_url),
         label_of=lambda name: wording.label(dataset, name),

@@ -60,6 +60,7 @@ class TableState:
     of: str = ""
     margins: bool = False
     universe: str = ""
+    error: str = ""
     definition: str = ""
     amounts: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
@@ -158,6 +159,8 @@ class TableState:
             pairs += [(f"{end}.{name}", text) for end, text in (("from", low), ("to", high)) if text]
         if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
+        if self.error:
+            pairs.append(("error", self.error))
         if self.margins:
             pairs.append(("margins", "all"))
         if self.margins and self.universe:
@@ -195,6 +198,7 @@ class TableState:
         if self.measure != DEFAULT_MEASURE:
             table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
             table |= self._form_keys()
+            table |= {"error": self.error} if self.error else {}
         if self.margins:
             table["margins"] = "all"
         if self.margins and self.universe:
@@ -218,3 +222,9 @@ def suggested_cuts(variable: VariableView) -> tuple[str, ...]:
         return ()
     width = max(1, -(-(high - low) // 5))
     return tuple(plain(cut * step) for cut in [*range(low, high, width), high])
+
+
+def offered_errors(measure: str) -> tuple[str, ...]:
+    """Which errors a form offers for a measure, beside the one that it asks for anyway."""
+    errors: tuple[str, ...] = getattr(registry.get("methods", measure), "form_errors", ())
+    return errors
