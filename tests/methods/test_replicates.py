@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius.core.domain import Bounds, Categories, Domain, Variable
+from dalenius.core.domain import Bounds, Categories, CellSpace, Domain, Variable
+from dalenius.core.law import Additive, Joint
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Block
 from dalenius.curator.curator import Curator
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference.cells import intervals
+from dalenius.linear.estimates import estimated
 from dalenius.linear.tabulation import sampled_bounds
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
 
 MEAN = {"measure": "mean", "of": "age", "error": "bootstrap"}
@@ -96,6 +101,56 @@ def test_units_of_several_rows_are_priced_with_published_multiplicities_and_too_
         plan_of(domain_of(Relation.ADD_REMOVE, rows=7), {"table": table, "privacy": APPROXIMATE})
     group = plan_of(domain_of(size=None), {"table": MEAN, "privacy": APPROXIMATE | {"group": 2}})
     assert group.measurements[0].price.rows == 2  # type: ignore[attr-defined]
+
+
+def test_a_release_of_the_older_question_is_read_as_it_was() -> None:
+    """No sums in its law, and the number of rows in a block of its own."""
+    law = Joint(
+        "estimate",
+        {
+            "estimate": "bootstrap",
+            "of": "mean",
+            "is_quotient": True,
+            "centre": "50",
+            "factor": "1",
+            "scale": "1",
+            "replicates": 4,
+            "sigma_squared": "100",
+            "reach": 50,
+            "limits": ["0", "100"],
+        },
+    )
+    replicates = Block(
+        name="replicates",
+        space=CellSpace(()),
+        values=np.array([-90, -110, -95, -105]),
+        law=law,
+        role="replicates",
+    )
+    counted = Block(
+        name="count", space=CellSpace(()), values=np.array([20]), law=Additive(DiscreteGaussian(Fraction(4)))
+    )
+    made = estimated(law, (replicates, counted), 1)
+    assert made.values == pytest.approx([45.0]) and made.counts is not None
+    assert made.counts.values == pytest.approx([20.0]) and made.counts.variance[0] == pytest.approx(
+        4, rel=1e-3
+    )
+    spread = np.var([-90, -110, -95, -105], ddof=1)
+    assert made.variance[0] == pytest.approx((spread / 4 + 25 * made.counts.variance[0]) / 400)
+
+
+def test_squares_can_be_left_out_and_are_a_question_of_their_own() -> None:
+    said, unsaid, without = (
+        RequestDocument.from_dict({"table": MEAN | more, "privacy": APPROXIMATE})
+        for more in ({"squares": True}, {}, {"squares": False})
+    )
+    assert said == unsaid != without
+    plans = [plan_of(domain_of(), request) for request in (said, without)]
+    assert [plan.measurements[0].sums for plan in plans] == [("squares",), ()]  # type: ignore[attr-defined]
+    errors = [float(plan.preview["std_error_with_sampling"]) for plan in plans]
+    assert errors[0] < 0.98 * errors[1]
+    with pytest.raises(Unsupported, match="squares"):
+        plan_of(domain_of(), {"table": MEAN | {"error": "sampling", "squares": True}, "privacy": APPROXIMATE})
 
 
 DATASET = {
