@@ -66,6 +66,13 @@ class Tables:
         """A factory for the engine kit."""
         return PostgreSQLSource(domain, self.source(self.load(columns)), secret)
 
+    def open_features(
+        self, domain: Domain, columns: Columns, others: Mapping[str, Columns], secret: bytes
+    ) -> PostgreSQLSource:
+        """A factory for the kit of features."""
+        further = {name: ("", f"office.{self.load(rows)}") for name, rows in others.items()}
+        return PostgreSQLSource(domain, self.source(self.load(columns)), secret, others=further)
+
 
 def _kind(values: Sequence[Any]) -> str:
     return next((KINDS[type(value)] for value in values if value is not None), "text")

@@ -30,6 +30,7 @@ from dalenius.engines.postgresql import PostgreSQLDialect, PostgreSQLSource
 from dalenius.errors import AfterCharge, DataChanged, DocumentError, InternalError
 from dalenius.testing import engine_kit, rule_kit
 from dalenius.testing import strategies as own
+from dalenius.testing.feature_data import check_features, check_lookups
 from dalenius.testing.stacked_data import check_many_categories, check_stacked
 from dalenius.testing.toy import toy_domain, toy_rows
 
@@ -72,6 +73,38 @@ def test_every_call_on_toy_data(tables: Tables) -> None:
 @pytest.mark.parametrize("has_persons", [False, True], ids=["rows", "persons"])
 def test_two_hundred_data_sets_of_odd_values_at_once(tables: Tables, has_persons: bool) -> None:
     check_stacked(tables.open, has_persons=has_persons)
+
+
+def test_every_feature_of_persons_in_two_tables(tables: Tables) -> None:
+    """Some persons are made by the server, and some here: both roads are taken."""
+    opened = []
+
+    def open_features(*given: Any) -> PostgreSQLSource:
+        opened.append(tables.open_features(*given))
+        return opened[-1]
+
+    check_features(open_features)
+    pushed = opened[0]._pushed
+    made_here, all_persons = len(pushed._chosen()["set"]), opened[0].judge()["units"]
+    assert all_persons / 10 < made_here < all_persons * 9 / 10
+
+
+class LastIsFirst(PostgreSQLDialect):
+    """The row of the latest day is taken."""
+
+    def first(self, day: str, code: str, condition: str) -> str:
+        return super().first(f"- {day}", code, condition)
+
+
+def test_a_planted_fault_of_a_feature_is_found(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "PostgreSQLDialect", LastIsFirst)
+    with pytest.raises(AssertionError):
+        check_features(tables.open_features)
+
+
+@pytest.mark.parametrize("has_persons", [False, True], ids=["rows", "persons"])
+def test_lookups_in_public_tables(tables: Tables, has_persons: bool) -> None:
+    check_lookups(tables.open_features, has_persons=has_persons)
 
 
 def test_a_hundred_thousand_categories(tables: Tables) -> None:

@@ -6,7 +6,7 @@ on the cluster it works as it does for users.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.engines.spark import SparkDialect, SparkSource
 from dalenius.errors import DocumentError, InternalError
 from dalenius.testing import engine_kit, rule_kit
+from dalenius.testing.feature_data import check_features, check_lookups
 from dalenius.testing.neighbours import fetched
 from dalenius.testing.stacked_data import (
     check_many_categories,
@@ -82,6 +83,16 @@ class Folder:
     def open(self, domain: Domain, columns: engine_kit.Columns, secret: bytes) -> Source:
         return SparkSource(domain, self.address(columns), secret)
 
+    def open_features(
+        self,
+        domain: Domain,
+        columns: engine_kit.Columns,
+        others: Mapping[str, engine_kit.Columns],
+        secret: bytes,
+    ) -> Source:
+        further = {name: str(engine_kit.parquet(rows, self.path)) for name, rows in others.items()}
+        return SparkSource(domain, self.address(columns), secret, others=further)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
@@ -91,6 +102,14 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.mark.parametrize("has_persons", [False, True], ids=["rows", "persons"])
 def test_two_hundred_data_sets_of_odd_values_at_once(folder: Folder, has_persons: bool) -> None:
     check_stacked(folder.open, has_persons=has_persons)
+
+
+def test_every_feature_of_persons_in_two_tables(folder: Folder) -> None:
+    check_features(folder.open_features, is_short=True)
+
+
+def test_lookups_in_public_tables(folder: Folder) -> None:
+    check_lookups(folder.open_features, has_persons=True, is_short=True)
 
 
 def test_a_hundred_thousand_categories(folder: Folder) -> None:

@@ -43,6 +43,8 @@ def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 
         raise Unsupported(
             "A promise that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks at it there."
         )
+    # Whatever a lookup or a feature gives is something that is declared, and so it is enough to draw that.
+    domain = domain.without_derivation()
     chance, largest, worst = random.Random(seed), 0.0, None
     for number in range(pairs):
         near = worst is not None and number >= pairs // 3 and chance.random() < 0.7

@@ -73,12 +73,17 @@ def check(
     console().print(styled((f"A valid {kind} document.", "green")))
     if unconfirmed := facts.get("unconfirmed"):
         console().print(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
+    for name, sentence in facts.get("derived", {}).items():
+        console().print(styled((name, "bold"), f": {sentence}"))
 
 
 def _dataset(document: Any) -> dict[str, Any]:
     from dalenius.curator.source import check_source
+    from dalenius.spec.derived_words import derivation
 
     domain = document.domain()
+    said = {name: derivation(variable, domain) for name, variable in domain.variables.items()}
+    derived = {name: sentence for name, sentence in said.items() if sentence}
     if document.dataset.source:
         check_source(document)
     return {
@@ -87,7 +92,7 @@ def _dataset(document: Any) -> dict[str, Any]:
         "variables": len(domain.variables),
         "unconfirmed": [name for name, variable in domain.variables.items() if not variable.is_confirmed],
         "source": "columns found" if document.dataset.source else "none named",
-    }
+    } | ({"derived": derived} if derived else {})
 
 
 def _request(document: Any, origin: Path | str) -> dict[str, Any]:

@@ -129,9 +129,16 @@ class Engine(Protocol):
 
     @classmethod
     def open(
-        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+        cls,
+        domain: Domain,
+        data: Any,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        delimiter: str = ",",
+        others: Mapping[str, Any] | None = None,
     ) -> Source:
-        """The data, seen through a declared domain."""
+        """The data, seen through a declared domain; `others` are its further tables: data, or where they lie and what they are called."""
 
 
 @runtime_checkable

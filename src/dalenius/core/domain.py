@@ -4,16 +4,26 @@ Nothing here is ever read from confidential rows. A table's cells come from decl
 cell is a cell like any other; only a declared structural zero is not perturbed.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import prod
+from typing import TYPE_CHECKING
 
 from dalenius.core.neighbours import Neighbours
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 
+if TYPE_CHECKING:
+    from dalenius.core.query import Feature
+
+# Between the key and the day, in the text of a value that is looked up by both; no declared name can hold it.
+BETWEEN = "\x1f"
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.DOTALL)
+_DIGITS = re.compile(r"[0-9]{8}")
+_FIRST_DAY, _LAST_DAY = 0, 10**8
 MOST_CELLS = 50_000_000
 DROP = "drop"
 FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE = 1, 2
@@ -117,6 +127,73 @@ class Bounds:
         return None if self.missing == DROP else round(Fraction(self.missing) / self.step)
 
 
+def day_number(text: str) -> int | None:
+    """A day as the number of its digits, which come in the order of time; None for what is no day.
+
+    >>> day_number("2024-02-29"), day_number("20240229"), day_number("2024-02-29 12:00:00"), day_number("soon")
+    (20240229, 20240229, 20240229, None)
+    """
+    match = _DAY.fullmatch(text)
+    if match:
+        return int("".join(match.groups()))
+    return int(text) if _DIGITS.fullmatch(text) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookupEntry:
+    """One row of the table: what a key stands for, from a day on (itself included) until another (left out)."""
+
+    key: str
+    value: str
+    first: int = _FIRST_DAY
+    until: int = _LAST_DAY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookup:
+    """Values by key, and by the day in the column `by` where there is one; `unmatched` says what all other keys become."""
+
+    entries: tuple[LookupEntry, ...]
+    unmatched: str
+    by: str = ""
+
+    def __post_init__(self) -> None:
+        for key, entries in self._by_key.items():
+            ends = sorted((entry.first, entry.until) for entry in entries)
+            if any(first >= until for first, until in ends) or any(
+                later[0] < earlier[1] for earlier, later in pairwise(ends)
+            ):
+                raise DocumentError(
+                    f"The lookup names the key {key!r} twice for one day, or for no day at all.", received=key
+                )
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, list[LookupEntry]]:
+        by_key: dict[str, list[LookupEntry]] = {}
+        for entry in self.entries:
+            by_key.setdefault(entry.key, []).append(entry)
+        return by_key
+
+    def value(self, text: str) -> str | None:
+        """What a text stands for: a key, or a key and a day; None without a match."""
+        key, _, rest = text.rpartition(BETWEEN) if self.by else (text, "", "")
+        day = day_number(rest) if self.by else _FIRST_DAY
+        for entry in self._by_key.get(key, ()):
+            if day is not None and entry.first <= day < entry.until:
+                return entry.value
+        return None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key once."""
+        return tuple(self._by_key)
+
+    def to_dict(self) -> dict[str, object]:
+        """For digests."""
+        entries = [[e.key, e.value, e.first, e.until] for e in self.entries]
+        return {"entries": entries, "unmatched": self.unmatched, "by": self.by}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchy:
     """A declared grouping: each category belongs to exactly one group of each level."""
@@ -145,7 +222,9 @@ class Hierarchy:
 class Variable:
     """One column, categorical or numeric; `public_source` says where everybody can read everybody's value, if they can.
 
-    Of an unlisted variable, texts that are not declared may be released by private selection.
+    Of an unlisted variable, texts that are not declared may be released by private selection. With a `lookup` the column holds
+    keys of a public table, and with a `feature` there is no column: the value is taken of the rows of a person. A date (only a
+    record can be one) is the number of its digits. `table` is the further table that a record stands in.
     """
 
     name: str
@@ -158,6 +237,10 @@ class Variable:
     is_sensitive: bool = False
     public_source: str = ""
     is_unlisted: bool = False
+    lookup: Lookup | None = None
+    feature: "Feature | None" = None
+    is_date: bool = False
+    table: str = ""
 
     @property
     def is_numeric(self) -> bool:
@@ -168,6 +251,8 @@ class Variable:
     def may_drop(self) -> bool:
         """Whether a record can lack a declared value."""
         declared = self.domain
+        if self.lookup is not None and self.lookup.unmatched == DROP:
+            return True
         other = declared.outside if isinstance(declared, Bounds) else declared.unseen
         return DROP in (declared.missing, other)
 
@@ -187,17 +272,34 @@ class Variable:
 
     @property
     def source_column(self) -> str:
-        """Name of the column in the file."""
-        return self.column or self.name
+        """Name of the column in the file; of a key and a day together the name under which engines keep both."""
+        return BETWEEN.join(self.source_columns)
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """Names of the columns in the file: one, or a key and the day at which it is looked up."""
+        by = self.lookup.by if self.lookup is not None else ""
+        return (self.column or self.name, by) if by else (self.column or self.name,)
 
     def keeps_every_row(self, axis: "Axis") -> bool:
         """Whether no row can fall outside an axis of this variable: no value is left out, and none is dropped."""
         if axis.has_rest:
             return True
+        if self.lookup is not None and self.lookup.unmatched == DROP:
+            return False
         if isinstance(self.domain, Bounds):
             covered = bool(axis.cuts) and axis.cuts[0] <= self.domain.low and self.domain.high < axis.cuts[-1]
             return covered and DROP not in (self.domain.outside, self.domain.missing)
         return axis.is_complete and DROP not in (self.domain.missing, self.domain.unseen)
+
+    def as_codes(self) -> "Variable":
+        """The same variable, in a column that holds its codes, and nothing where it is dropped."""
+        declared = self.domain
+        if isinstance(declared, Bounds):
+            coded: Categories | Bounds = Bounds(lower=Fraction(declared.low), upper=Fraction(declared.high))
+        else:
+            coded = Categories(labels=tuple(map(str, range(len(declared)))))
+        return replace(self, domain=coded, column=self.name, hierarchies=(), lookup=None, feature=None)
 
     def hierarchy(self, level: str) -> Hierarchy:
         """A declared level by name."""
@@ -303,6 +405,8 @@ class Domain:
     """Everything declared about a data set that the planner may know.
 
     `row_choice` is the rule by which the rows of a person who has too many are chosen; a registered version keeps its own.
+    Where variables are features, a person is one row, made of the `records`: columns of the rows of persons, in the data set's
+    own table or in further `tables`, of which the column that names the person is given. Whoever has a row in the own table counts.
     """
 
     name: str
@@ -315,6 +419,50 @@ class Domain:
     is_public: bool = False
     structural_zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     row_choice: int = NEWEST_ROW_CHOICE
+    records: Mapping[str, Variable] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether a person is one row that is made of the person's rows."""
+        return any(variable.feature is not None for variable in self.variables.values())
+
+    def without_derivation(self) -> "Domain":
+        """The same declaration over columns that hold what is declared: no feature is left to take, and no key to look up."""
+        if self.has_features:
+            return self.table_of_persons()
+        return replace(self, variables={n: replace(v, lookup=None) for n, v in self.variables.items()})
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """Names of all columns of the own table that are read."""
+        columns = [name for v in self.variables.values() if v.feature is None for name in v.source_columns]
+        columns += [self.unit_id] if self.unit_id is not None else []
+        return tuple(dict.fromkeys(columns))
+
+    def table_of_records(self, table: str = "") -> "Domain":
+        """The rows of persons in one table as a data set of their own, with every row of a person."""
+        records = {name: record for name, record in self.records.items() if record.table == table}
+        own = self.unit_id if not table else self.tables[table]
+        return replace(self, variables=records, unit_id=own, records={}, tables={}, structural_zeros=())
+
+    def table_of_persons(self) -> "Domain":
+        """The same persons as rows of codes: numbers are whole, and what stands for a category is its place."""
+        zeros = tuple(
+            {
+                name: tuple(str(self.variable(name).categories.code(label)) for label in labels)
+                for name, labels in zero.items()
+            }
+            for zero in self.structural_zeros
+        )
+        return replace(
+            self,
+            variables={name: variable.as_codes() for name, variable in self.variables.items()},
+            unit_id=None,
+            records={},
+            tables={},
+            structural_zeros=zeros,
+        )
 
     @property
     def public_attributes(self) -> tuple[str, ...]:

@@ -76,7 +76,14 @@ class Holding:
         content = self.document.to_dict()
         content.pop("translations", None)
         place = ("source", "title", "ledger", "policy")
-        return digest(content | {"dataset": {k: v for k, v in content["dataset"].items() if k not in place}})
+        content["dataset"] = {k: v for k, v in content["dataset"].items() if k not in place}
+        if "tables" in content:
+            # Where further tables lie is no more part of it; that there are some is.
+            content["tables"] = {
+                name: {k: v for k, v in part.items() if k != "source"}
+                for name, part in content["tables"].items()
+            }
+        return digest(content)
 
     def register(self, *, by: str = "custodian", accept_unseen: bool = False) -> Confidential:
         """Judge the content once, tie the file to its version, and open the population's account.

@@ -27,6 +27,8 @@ def _fast(variable: Variable, array: Any) -> Column | None:
     """Vectorised codes of the values that are not NULL; None where there is no fast road."""
     import pyarrow as pa
 
+    if variable.lookup is not None or variable.is_date:
+        return None
     is_integer = pa.types.is_signed_integer(array.type)
     if not (is_integer or pa.types.is_float64(array.type)):
         return None
@@ -104,13 +106,14 @@ def filled(array: Any, value: int) -> NDArray[Any]:
     return np.where(nulls(array), value, as_numpy(bare))
 
 
-def as_arrow(numbers: NDArray[Any]) -> Any:
-    """An Arrow array over the same numbers, without a copy; Arrow's own way would import pandas."""
+def as_arrow(numbers: NDArray[Any], present: NDArray[np.bool_] | None = None) -> Any:
+    """An Arrow array over the same numbers, without a copy, NULL where they are not present; Arrow's own way would import pandas."""
     import pyarrow as pa
 
     numbers = np.ascontiguousarray(numbers)
+    bits = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
     return pa.Array.from_buffers(
-        pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)]
+        pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, pa.py_buffer(numbers)]
     )
 
 

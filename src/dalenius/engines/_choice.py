@@ -3,6 +3,7 @@
 The choice depends on the type of the data and on the name of a file, never on its content.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +38,44 @@ def open_source(
     `domain` is the document's own unless it is given as it was registered.
     """
     dataset = document.dataset
+    others: dict[str, Any] = {}
     if data is None:
         if not dataset.source:
             raise DocumentError('The dataset document names no file: source = "…" in [dataset].')
         is_address = "://" in dataset.source
-        data = (
-            dataset.source if is_address else Path(document.base if base is None else base) / dataset.source
-        )
+        folder = Path(document.base if base is None else base)
+        data = dataset.source if is_address else folder / dataset.source
+        others = _named_tables(document, folder)
+    elif document.tables:
+        data, others = _given_tables(document, data)
     return engine_for(data).open(
-        domain or document.domain(), data, secret, table=dataset.table, delimiter=dataset.delimiter
+        domain or document.domain(),
+        data,
+        secret,
+        table=dataset.table,
+        delimiter=dataset.delimiter,
+        **({"others": others} if others else {}),
     )
+
+
+def _given_tables(document: DatasetDocument, data: Any) -> tuple[Any, dict[str, Any]]:
+    """Tables in memory by their names, the data set's own among them."""
+    names = [document.dataset.name, *document.tables]
+    if not isinstance(data, Mapping) or set(data) != set(names):
+        raise RequestError(
+            f"The data set has {len(names)} tables: give a mapping of {', '.join(map(repr, names))} to tables."
+        )
+    return data[document.dataset.name], {name: data[name] for name in document.tables}
+
+
+def _named_tables(document: DatasetDocument, base: str | Path) -> dict[str, Any]:
+    """Where further tables lie: files beside the document, or tables of the own database."""
+    places: dict[str, Any] = {}
+    for name, part in document.tables.items():
+        source = part.source or ("" if "://" in document.dataset.source else document.dataset.source)
+        is_file = bool(source) and "://" not in document.dataset.source and "://" not in source
+        places[name] = (Path(base) / source if is_file else source, part.table)
+    return places
 
 
 def suffixes() -> tuple[str, ...]:

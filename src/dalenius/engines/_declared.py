@@ -1,8 +1,9 @@
 """Whether data have the columns that a document declares, said without a word of what the data hold."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
-from dalenius.errors import UnknownName
+from dalenius.core.domain import Variable
+from dalenius.errors import DocumentError, UnknownName
 
 _MOST_NAMES = 12
 
@@ -24,3 +25,14 @@ def check_columns(declared: Sequence[str], present: Container[str]) -> None:
         kind="column",
         missing=missing,
     )
+
+
+def check_pair(variable: Variable, prints_alike: Mapping[str, bool]) -> None:
+    """Refuse a key and a day of types that engines print differently."""
+    for column, is_plain in prints_alike.items():
+        if not is_plain:
+            raise DocumentError(
+                f"The variable {variable.name!r} is looked up as of a day, so its columns hold texts, whole numbers or dates; the column"
+                f" {column!r} holds something else.",
+                column=column,
+            )

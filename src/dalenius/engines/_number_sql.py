@@ -20,6 +20,7 @@ class Dialect(Protocol):
     """The few words in which one database differs from another; columns and expressions are SQL texts."""
 
     double: ClassVar[str]
+    bigint: ClassVar[str]
     fence: ClassVar[str]
 
     def name(self, column: str) -> str:
@@ -49,6 +50,21 @@ class Dialect(Protocol):
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
         """How many of the rising edges an integer has reached; None where there are too many to ask."""
 
+    def text(self, expression: str) -> str:
+        """A value as text."""
+
+    def digits(self, text: str) -> str:
+        """The 64-bit integer of a text of eight digits; only asked of such."""
+
+    def literal(self, content: str) -> str:
+        """A text as SQL."""
+
+    def sort(self, kind: str) -> str:
+        """What a plain value of this kind is: "text", "whole", "truth", "real" or, where engines compare it differently, "other"."""
+
+    def first(self, day: str, code: str, condition: str) -> str:
+        """The aggregate: the smallest code of the rows of the earliest day, among those that meet a condition."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumberSQL:
@@ -74,7 +90,7 @@ def number_sql(
     if whole is not None and bounds.step == 1:
         return NumberSQL(whole, None, _of_whole(bounds, value), False)
     double = dialect.real(column, kind)
-    missing = f"WHEN {dialect.is_missing(value, kind)} THEN {_missing(bounds)}"
+    missing = f"WHEN {dialect.is_missing(value, kind)} THEN {missing_number(bounds)}"
     if double is None:
         return NumberSQL(plain, None, f"CASE {missing} END", True)
     expression, is_exact = double
@@ -89,7 +105,8 @@ def number_sql(
     return NumberSQL(plain, expression, f"CASE {' '.join(cases)} END", True)
 
 
-def _missing(bounds: Bounds) -> str:
+def missing_number(bounds: Bounds) -> str:
+    """What a missing number becomes, as SQL."""
     return number(DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code)
 
 
@@ -101,7 +118,7 @@ def _of_whole(bounds: Bounds, value: str) -> str:
     """Every whole number is decided: it is missing, outside, or its own code."""
     low, high = number(max(bounds.low, -_LARGEST)), number(min(bounds.high, _LARGEST))
     return (
-        f"CASE WHEN {value} IS NULL THEN {_missing(bounds)} WHEN {value} < {low} THEN {_beyond(bounds, bounds.low)}"
+        f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN {_beyond(bounds, bounds.low)}"
         f" WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
     )
 
@@ -111,8 +128,10 @@ def _doubtful(real: str) -> list[str]:
     return [f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"]
 
 
-def _double(dialect: Dialect, content: float) -> str:
-    return f"CAST('{content!r}' AS {dialect.double})"
+def double(dialect: Dialect, content: float) -> str:
+    """A double as SQL."""
+    text = repr(content).replace("inf", "Infinity")
+    return f"CAST('{text}' AS {dialect.double})"
 
 
 def _outside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
@@ -120,7 +139,7 @@ def _outside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
     cases = []
     for bound, sign, relation in ((bounds.lower, -1, "<"), (bounds.upper, 1, ">")):
         margin = (abs(float(bound)) + float(bounds.step)) * 2.0**-40
-        edge = _double(dialect, float(bound) + sign * margin)
+        edge = double(dialect, float(bound) + sign * margin)
         code = bounds.low if sign < 0 else bounds.high
         cases.append(f"WHEN {real} {relation} {edge} THEN {_beyond(bounds, code)}")
     return cases
@@ -129,7 +148,7 @@ def _outside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
 def _ends(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
     """Exactly at a bound that a double can hold."""
     return [
-        f"WHEN {real} = {_double(dialect, float(bound))} THEN {number(code)}"
+        f"WHEN {real} = {double(dialect, float(bound))} THEN {number(code)}"
         for bound, code in ((bounds.lower, bounds.low), (bounds.upper, bounds.high))
         if Fraction(repr(float(bound))) == bound
     ]
@@ -137,10 +156,31 @@ def _ends(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
 
 def _inside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
     """Safely away from the middle between two steps and from the bounds, as `_columns.code_floats` has it."""
-    steps = f"({real} / {_double(dialect, float(bounds.step))})"
+    steps = f"({real} / {double(dialect, float(bounds.step))})"
     near = dialect.nearest(steps)
-    slack = f"(abs({steps}) * {_double(dialect, 2.0**-48)} + {_double(dialect, 2.0**-40)})"
+    slack = f"(abs({steps}) * {double(dialect, 2.0**-48)} + {double(dialect, 2.0**-40)})"
     return [
-        f"WHEN abs({steps} - {near}) + {slack} < {_double(dialect, 0.5)} AND {steps} > {bounds.low} + {slack}"
+        f"WHEN abs({steps} - {near}) + {slack} < {double(dialect, 0.5)} AND {steps} > {bounds.low} + {slack}"
         f" AND {steps} < {bounds.high} - {slack} THEN CAST({near} AS BIGINT)"
     ]
+
+
+def date_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, value: str, real: str) -> NumberSQL:
+    """A day as the number of its digits; what is no day, or outside the declared ones, is missing."""
+    plain = dialect.plain(column, kind)
+    if dialect.sort(kind) in ("real", "other"):
+        return NumberSQL(plain, None, f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} END", True)
+    text = dialect.text(column)
+    digits = f"concat(substr({text}, 1, 4), substr({text}, 6, 2), substr({text}, 9, 2))"
+    is_day = (
+        f"translate(substr({text}, 1, 10), '0123456789', '0000000000') = '0000-00-00'"
+        f" AND (length({text}) = 10 OR substr({text}, 11, 1) IN (' ', 'T'))"
+    )
+    are_digits = f"translate({text}, '0123456789', '0000000000') = '00000000'"
+    day = (
+        f"CASE WHEN {is_day} THEN {dialect.digits(digits)} WHEN {are_digits} THEN {dialect.digits(text)} END"
+    )
+    is_inside = f"{real} >= {bounds.low} AND {real} <= {bounds.high}"
+    return NumberSQL(
+        plain, day, f"CASE WHEN {is_inside} THEN {real} ELSE {missing_number(bounds)} END", False
+    )

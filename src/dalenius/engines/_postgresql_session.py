@@ -9,11 +9,12 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.errors import DocumentError, InternalError, MissingExtra
 
 SCHEMES = ("postgresql", "postgres")
@@ -119,6 +120,28 @@ class Address:
         names = [_unquoted(match[part] or "public") for part in ("schema", "table")]
         return cls(connection=connection, schema=names[0], table=names[1])
 
+    @property
+    def relation(self) -> str:
+        """The table, as SQL names it."""
+        return f"{quoted(self.schema)}.{quoted(self.table)}"
+
+    def beside(self, source: str, table: str = "") -> "Address":
+        """Another table of the same database: its name alone, or the same address with another name."""
+        if "://" in source:
+            other = Address.of(source, table)
+            if other.connection != self.connection:
+                raise DocumentError(
+                    "Tables that are joined stand in one database, which reads them as of one moment."
+                )
+            return other
+        match = _NAME.fullmatch(table)
+        if source or match is None:
+            raise DocumentError(
+                'A further table of a database is named: table = "schema.name" in [tables.…].'
+            )
+        names = [_unquoted(match[part] or "public") for part in ("schema", "table")]
+        return replace(self, schema=names[0], table=names[1])
+
 
 _EXAMPLE = 'For example: source = "postgresql://reader@db.example/census?table=public.persons".'
 
@@ -135,7 +158,7 @@ def quoted(name: str) -> str:
 class Session:
     """A connection that is opened when it is needed, checked each time it is opened, and never shared with a fork."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, others: Sequence[Address] = ()) -> None:
         try:
             import psycopg
         except ImportError:
@@ -146,8 +169,9 @@ class Session:
         self._turn = threading.RLock()
         self._connection: Any = None
         self._state: tuple[object, ...] = ()
-        self.kinds: Mapping[str, str] = {}
-        self.relation = f"{quoted(address.schema)}.{quoted(address.table)}"
+        self._others = others
+        self.tables: dict[str, TableOfRecords] = {}
+        self.relation = address.relation
 
     def token(self) -> tuple[object, ...]:
         """Equal for two sessions exactly if no transaction ended between them: then both see the same rows."""
@@ -235,10 +259,14 @@ class Session:
                 " with CONNECT on the database, USAGE on the schema and SELECT on the table, and REVOKE CREATE ON SCHEMA"
                 " public FROM PUBLIC where servers before version 15 grant it."
             )
-        found = connection.execute(_RELATION, (self._address.schema, self._address.table)).fetchone()
+        for address in (self._address, *self._others):
+            self._check_table(connection, address)
+
+    def _check_table(self, connection: Any, address: Address) -> None:
+        found = connection.execute(_RELATION, (address.schema, address.table)).fetchone()
         if found is None:
             raise DocumentError(
-                f"The database has no table {self._address.table!r} in the schema {self._address.schema!r} that this role may"
+                f"The database has no table {address.table!r} in the schema {address.schema!r} that this role may"
                 " read. Names must be equal letter by letter."
             )
         number, is_filtered, is_stored = found
@@ -248,8 +276,14 @@ class Session:
                 " view, a foreign table or a row security policy shows can change without a trace."
             )
         # The lock that reading takes keeps the table from being rewritten under the snapshot.
-        connection.execute(f"SELECT FROM {self.relation} LIMIT 0")
+        connection.execute(f"SELECT FROM {address.relation} LIMIT 0")
         kinds = {str(name): str(kind) for name, kind in connection.execute(_KINDS, (number,)).fetchall()}
-        if self.kinds and kinds != self.kinds:
+        before = self.tables.get(address.relation)
+        if before is not None and kinds != before.kinds:
             raise InternalError("The columns of the table changed after it was opened; open it again.")
-        self.kinds = kinds
+        self.tables[address.relation] = TableOfRecords(relation=address.relation, kinds=kinds)
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """Columns of the own table, with their kinds."""
+        return self.tables[self.relation].kinds

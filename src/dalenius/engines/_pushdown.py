@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.engines._contribution import code_type, kept_rows
+from dalenius.engines._declared import check_pair
 from dalenius.engines._labels import counted_labels, label_statements
-from dalenius.engines._number_sql import Dialect, number, number_sql
+from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
 from dalenius.engines._people import people_of
 from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes
 from dalenius.spec.coding import DROPPED_NUMBER, Remark, reader
@@ -51,6 +52,7 @@ class Pushdown:
     relation: str
     run: Run
     stream: Run
+    has_further_rows: bool = False
     _beyond: Batch | None = field(default=None, init=False)
 
     def forget(self) -> None:
@@ -63,7 +65,7 @@ class Pushdown:
         statement = _Grouped(self, query)
         for rows in self.run(statement.sql):
             statement.add(tally, rows)
-        if self.domain.unit_id is not None:
+        if self._has_chosen:
             tally.add({"": _nothing(self._chosen()), **self._chosen()})
         return tally.result()
 
@@ -96,7 +98,7 @@ class Pushdown:
 
     def scan(self, names: Sequence[str]) -> Iterator[Batch]:
         """Batches of coded rows, in any order."""
-        if self.domain.unit_id is not None:
+        if self._has_chosen:
             yield {name: self._chosen()[name] for name in names}
         keys = [self._key(name) for name in names]
         chosen = ", ".join(e for key in keys for e in key.expressions) or "1"
@@ -105,8 +107,7 @@ class Pushdown:
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
         """Distinct raw values of a variable, with their counts."""
-        column = self.domain.variable(name).source_column
-        value = self.dialect.plain(self.dialect.name(column), self.kinds[column])
+        value = self.dialect.plain(*self.column(self.domain.variable(name)))
         for rows in self.stream(f"SELECT {value} AS v, count(*) AS n FROM {self.relation} GROUP BY {value}"):
             yield from ((row[0], int(row[1])) for row in rows)
 
@@ -171,9 +172,36 @@ class Pushdown:
         statement = f"SELECT {chosen}, count(*) AS n FROM {self._coded(names)} GROUP BY {chosen}"
         for rows in self.stream(statement):
             yield _decoded(keys, rows), np.array([row[-1] for row in rows], dtype=np.int64)
-        if self.domain.unit_id is not None:
+        if self._has_chosen:
             chosen_rows = self._chosen()
             yield chosen_rows, np.ones(len(next(iter(chosen_rows.values()))), dtype=np.int64)
+
+    @property
+    def _has_chosen(self) -> bool:
+        """Whether some rows that count come as codes, beside those that the database sends."""
+        return self.domain.unit_id is not None or self.has_further_rows
+
+    def column(self, variable: Variable) -> tuple[str, str]:
+        """The expression of a variable's raw values, and its kind: a column, or a key and a day as one text."""
+        names = variable.source_columns
+        if len(names) == 1:
+            return self.dialect.name(names[0]), self.kinds[names[0]]
+        check_pair(
+            variable, {name: self.dialect.sort(self.kinds[name]) in ("text", "whole") for name in names}
+        )
+        texts = ", chr(31), ".join(self.dialect.text(self.dialect.name(name)) for name in names)
+        is_missing = " OR ".join(f"{self.dialect.name(name)} IS NULL" for name in names)
+        return f"CASE WHEN {is_missing} THEN NULL ELSE concat({texts}) END", "text"
+
+    def _number(self, variable: Variable, value: str, real: str) -> NumberSQL:
+        """How a numeric variable is read."""
+        column, kind = self.column(variable)
+        if variable.lookup is not None:
+            code = f"CAST(CASE WHEN {self.dialect.is_missing(value, kind)} THEN {missing_number(variable.bounds)} END AS BIGINT)"
+            return NumberSQL(self.dialect.plain(column, kind), None, code, True)
+        if variable.is_date:
+            return date_sql(self.dialect, variable.bounds, column, kind, value=value, real=real)
+        return number_sql(self.dialect, variable.bounds, column, kind, value=value, real=real)
 
     def _unit(self) -> str:
         column = str(self.domain.unit_id)
@@ -226,15 +254,12 @@ class Pushdown:
         is_fenced = False
         for name in names:
             variable, place = self.domain.variable(name), self._place(name)
-            column, kind = self.dialect.name(variable.source_column), self.kinds[variable.source_column]
             if not variable.is_numeric:
-                first.append(f"{self.dialect.plain(column, kind)} AS k{place}")
+                first.append(f"{self.dialect.plain(*self.column(variable))} AS k{place}")
                 second.append(f"k{place}")
                 third.append(f"k{place}")
                 continue
-            read = number_sql(
-                self.dialect, variable.bounds, column, kind, value=f"x{place}", real=f"d{place}"
-            )
+            read = self._number(variable, f"x{place}", f"d{place}")
             first.append(f"{read.value} AS x{place}")
             first += [f"{read.real} AS d{place}"] if read.real is not None else []
             second.append(f"{read.code} AS c{place}")
@@ -254,9 +279,7 @@ class Pushdown:
         return list(self.domain.variables).index(name)
 
     def _may_be_undecided(self, name: str) -> bool:
-        variable = self.domain.variable(name)
-        column, kind = self.dialect.name(variable.source_column), self.kinds[variable.source_column]
-        return number_sql(self.dialect, variable.bounds, column, kind, value="x", real="d").may_be_undecided
+        return self._number(self.domain.variable(name), "x", "d").may_be_undecided
 
     def _key(self, name: str, edges: tuple[int, ...] | None = None) -> _GroupKey:
         """A variable as a key of groups; between two of the edges all codes may stand for one another."""

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -68,14 +68,26 @@ class SparkAddress:
         is_local = parts.hostname == "local" and port is None
         return cls(master="local[*]" if is_local else f"spark://{parts.hostname}:{port or 7077}", path=path)
 
+    def beside(self, source: str) -> "SparkAddress":
+        """Other data of the same cluster: their path alone, or the same address with another path."""
+        if source.partition("://")[0].lower() != SCHEME:
+            if "://" not in source and not Path(source).is_absolute():
+                raise DocumentError(f"The path of data in Spark must be absolute, or an address. {_EXAMPLE}")
+            return replace(self, path=source)
+        other = SparkAddress.of(source)
+        if other.master != self.master:
+            raise DocumentError("Tables that are joined are read by one Spark cluster.")
+        return other
+
 
 class SparkFrame:
     """Parquet files as a view that statements can name."""
 
-    def __init__(self, address: SparkAddress) -> None:
+    def __init__(self, address: SparkAddress, beside: "SparkFrame | None" = None) -> None:
         self._process = os.getpid()
         self._address = address
-        self._session = _session_of(address.master)
+        # One statement reads what stands in one session.
+        self._session: Any = _session_of(address.master) if beside is None else beside._session
         try:
             frame = self._session.read.parquet(address.path)
             self.kinds = {name: str(kind) for name, kind in frame.dtypes}

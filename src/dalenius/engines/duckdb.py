@@ -19,6 +19,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Labels, LabelsQuery, TableQuery, ValuesQuery
@@ -35,10 +36,12 @@ from dalenius.engines._arrow import (
 )
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._contribution import code_type, kept_rows
-from dalenius.engines._declared import check_columns
+from dalenius.engines._declared import check_columns, check_pair
 from dalenius.engines._digest import Digest, PlainDigest, TreeDigest
+from dalenius.engines._features import RowsOfPersons
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
+from dalenius.engines._person_source import PersonSource, split_place
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._remark_counts import JudgedColumn, may_be_compared, remark_counts
 from dalenius.engines._tally import Tally, listed, used_variables
@@ -108,6 +111,7 @@ class DuckDBSource:
         check_texts(domain, {n: _is_text(kind) for n, kind in self._types.items()})
         self._keep_own_copy()
         self._read_rare_types_as_text()
+        self._pair_keys_with_days()
         self._held: Mapping[str, NDArray[Any]] | None = None
 
     @classmethod
@@ -117,10 +121,26 @@ class DuckDBSource:
 
     @classmethod
     def open(
-        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
-    ) -> "DuckDBSource":
-        """The data, seen through a declared domain."""
-        return cls(domain, data, secret, table=table, delimiter=delimiter)
+        cls,
+        domain: Domain,
+        data: Any,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        delimiter: str = ",",
+        others: Mapping[str, Any] | None = None,
+    ) -> Source:
+        """The data, seen through a declared domain; with features, persons made of their rows."""
+        if not domain.has_features:
+            return cls(domain, data, secret, table=table, delimiter=delimiter)
+        own = cls(domain.table_of_records(), data, secret, table=table, delimiter=delimiter)
+        tables = {"": own}
+        for name in domain.tables:
+            place, inside = split_place((others or {})[name])
+            tables[name] = cls(
+                domain.table_of_records(name), place, secret, table=inside, delimiter=delimiter
+            )
+        return PersonSource(domain, tables, lambda persons, columns: cls(persons, columns, secret))
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
         """One exact aggregate per cell."""
@@ -277,9 +297,7 @@ class DuckDBSource:
             )
 
     def _columns(self) -> list[str]:
-        names = [variable.source_column for variable in self.domain.variables.values()]
-        names += [self.domain.unit_id] if self.domain.unit_id is not None else []
-        return list(dict.fromkeys(names))
+        return list(self.domain.source_columns)
 
     def _check_columns(self) -> None:
         check_columns(self._columns(), self._types)
@@ -304,6 +322,40 @@ class DuckDBSource:
         sql = f"(SELECT * REPLACE ({casts}) FROM {self._relation.sql})"
         self._relation = replace(self._relation, sql=sql)
         self._types |= dict.fromkeys(rare, "VARCHAR")
+
+    def _pair_keys_with_days(self) -> None:
+        """A key that is looked up as of a day: both as one text."""
+        pairs = {v.source_column: v for v in self.domain.variables.values() if len(v.source_columns) > 1}
+        if not pairs:
+            return
+        for variable in pairs.values():
+            check_pair(
+                variable,
+                {
+                    n: self._types[n] in _INTEGERS or self._types[n] == "VARCHAR"
+                    for n in variable.source_columns
+                },
+            )
+        texts = ", ".join(
+            " || chr(31) || ".join(f"{name_of(n)}::VARCHAR" for n in v.source_columns)
+            + f" AS {name_of(column)}"
+            for column, v in pairs.items()
+        )
+        self._relation = replace(self._relation, sql=f"(SELECT *, {texts} FROM {self._relation.sql})")
+        self._types |= dict.fromkeys(pairs, "VARCHAR")
+
+    def rows_of_persons(self) -> RowsOfPersons:
+        """All rows as narrow codes, with the person of each; for features, which are taken of every row."""
+        names = tuple(self.domain.variables)
+        kinds = {name: code_type(self.domain.variable(name)) for name in names}
+        parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, kinds[name])] for name in names}
+        units = []
+        for batch in self._stream(self._select(names, f"{self._unit_expression()} AS unit")):
+            for name, column in self._code(names, batch).items():
+                parts[name].append(_narrow(column, kinds[name]))
+            units.append(batch.column("unit"))
+        columns = {name: np.concatenate(parts.pop(name)) for name in names}
+        return RowsOfPersons(columns, people_of(units))
 
     def _sql(self, statement: str) -> Any:
         import duckdb
@@ -374,7 +426,9 @@ class DuckDBSource:
         """What is fetched for a variable, with the suffix under which it is fetched."""
         variable = self.domain.variable(name)
         column, kind = name_of(variable.source_column), self._types[variable.source_column]
-        if not variable.is_numeric:
+        if variable.lookup is not None or variable.is_date:
+            yield column, ""
+        elif not variable.is_numeric:
             # DuckDB moves a cast into the CSV reader, which then skips rows whose text does not fit: not for CSV.
             if kind == "VARCHAR" and not self._relation.is_csv and _is_matchable(variable):
                 texts = ", ".join(text(t) for t in variable.categories.texts)
@@ -424,18 +478,11 @@ class DuckDBSource:
     def _bounded(self) -> Mapping[str, NDArray[Any]]:
         """All declared variables of the rows that count, as narrow codes; chosen once."""
         if self._held is None:
-            names = tuple(self.domain.variables)
-            kinds = {name: code_type(self.domain.variable(name)) for name in names}
-            parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, kinds[name])] for name in names}
-            units = []
-            for batch in self._stream(self._select(names, f"{self._unit_expression()} AS unit")):
-                for name, column in self._code(names, batch).items():
-                    parts[name].append(_narrow(column, kinds[name]))
-                units.append(batch.column("unit"))
-            columns = {name: np.concatenate(parts.pop(name)) for name in names}
-            people, units = people_of(units), []
-            keep = kept_rows(self.domain, self._secret, columns, people)
-            self._held = {name: _those(columns.pop(name), keep) for name in names}
+            rows = self.rows_of_persons()
+            keep = kept_rows(self.domain, self._secret, rows.columns, rows.people)
+            columns = dict(rows.columns)
+            del rows
+            self._held = {name: _those(columns.pop(name), keep) for name in self.domain.variables}
         return self._held
 
     def _sizes(self) -> tuple[int, int]:
@@ -454,7 +501,7 @@ class DuckDBSource:
     def _judged(self, variable: Variable) -> JudgedColumn:
         """What the database may judge of a column by itself, and what is left."""
         column, kind = name_of(variable.source_column), self._types[variable.source_column]
-        if not may_be_compared(variable):
+        if not may_be_compared(variable) or variable.lookup is not None or variable.is_date:
             return JudgedColumn(variable=variable, rest=column)
         if kind in _INTEGERS:
             return JudgedColumn(variable=variable, number=f"{column}::BIGINT")

@@ -12,21 +12,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.domain import Axis, Domain
+from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import is_table
 from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
+from dalenius.engines._features import feature_code, report_of_persons
 from dalenius.engines._labels import counted_labels
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
-from dalenius.spec.coding import Remark, canonical_text, is_dropped, reader
+from dalenius.spec.coding import Remark, canonical_text, is_dropped, paired, reader
 
 __all__ = ["MemorySource"]
 
 Codes = dict[str, int]
+Columns = Mapping[str, Sequence[object]]
 
 
 class MemorySource:
@@ -41,11 +43,14 @@ class MemorySource:
         columns: Mapping[str, Sequence[object]],
         secret: bytes = b"",
         rows: int | None = None,
+        others: Mapping[str, Any] | None = None,
     ) -> None:
         self.domain = domain
-        wanted = {v.source_column for v in domain.variables.values()}
-        if domain.unit_id is not None:
-            wanted.add(domain.unit_id)
+        self._tables: dict[str, MemorySource] = {}
+        if domain.has_features:
+            self._take_features(columns, secret, others or {})
+            return
+        wanted = set(domain.source_columns)
         check_columns(sorted(wanted), columns)
         self._columns = {name: list(columns[name]) for name in columns if name in wanted}
         lengths = {len(column) for column in self._columns.values()} or {rows or 0}
@@ -64,15 +69,56 @@ class MemorySource:
 
     @classmethod
     def open(
-        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+        cls,
+        domain: Domain,
+        data: Any,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        delimiter: str = ",",
+        others: Mapping[str, Any] | None = None,
     ) -> "MemorySource":
         """The data, seen through a declared domain; there is no file that `table` or `delimiter` could be of."""
-        return cls.of(domain, data, secret)
+        return cls.of(domain, data, secret, others)
 
     @classmethod
-    def of(cls, domain: Domain, data: Any, secret: bytes = b"") -> "MemorySource":
+    def of(
+        cls, domain: Domain, data: Any, secret: bytes = b"", others: Mapping[str, Any] | None = None
+    ) -> "MemorySource":
         """From a mapping of columns, a list of rows (mappings), or a pandas, polars or Arrow table."""
-        return cls(domain, columns_of(data, [v.source_column for v in domain.variables.values()]), secret)
+        records = (domain.table_of_records() if domain.has_features else domain).variables
+        names = [name for variable in records.values() for name in variable.source_columns]
+        further = {
+            name: columns_of(rows, domain.table_of_records(name).source_columns)
+            for name, rows in (others or {}).items()
+        }
+        return cls(domain, columns_of(data, names), secret, others=further)
+
+    def _take_features(self, columns: Columns, secret: bytes, others: Mapping[str, Columns]) -> None:
+        """One row for each person of the own table, made of the person's rows in every table."""
+        domain, persons = self.domain, {}
+        tables = {"": columns, **others}
+        for name in ("", *domain.tables):
+            source = MemorySource(domain.table_of_records(name), tables[name], secret)
+            self._tables[name] = source
+            persons[name] = source._rows_of_persons()
+        self._coded = [
+            {
+                name: feature_code(domain, variable, persons[variable.feature.table].get(person, ()))
+                for name, variable in domain.variables.items()
+                if variable.feature is not None
+            }
+            for person in persons[""]
+        ]
+
+    def _rows_of_persons(self) -> dict[str, list[Codes]]:
+        """Every coded row of each person, whatever number of them counts elsewhere."""
+        persons: dict[str, list[Codes]] = {}
+        for value, row in zip(self._columns[str(self.domain.unit_id)], self._code(), strict=True):
+            person = canonical_text(value)
+            if person is not None:
+                persons.setdefault(person, []).append(row)
+        return persons
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
         """One exact aggregate per cell."""
@@ -120,7 +166,9 @@ class MemorySource:
     def fingerprint(self, key: bytes) -> str:
         """Keyed digest of the declared columns, value by value and in order."""
         digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-        for name in sorted(self._columns):
+        for name, table in self._tables.items():
+            digest.update(f"table {len(name)} {name} {table.fingerprint(key)}\n".encode())
+        for name in () if self._tables else sorted(self._columns):
             digest.update(f"column {len(name)} {name} {self._rows}\n".encode())
             for value in self._columns[name]:
                 text = canonical_text(value)
@@ -139,6 +187,8 @@ class MemorySource:
     def judge(self) -> Mapping[str, Any]:
         """Counts of odd values, for the custodian."""
         zeros = sum(self._in_structural_zero(row) for row in self._coded)
+        if self._tables:
+            return report_of_persons({n: t.judge() for n, t in self._tables.items()}, self.domain, zeros)
         return {
             "rows": self._rows,
             "rows_skipped": 0,
@@ -155,11 +205,16 @@ class MemorySource:
         for name, variable in self.domain.variables.items():
             read = reader(variable)
             notes = {str(note): 0 for note in Remark}
-            for row, value in zip(rows, self._columns[variable.source_column], strict=True):
+            for row, value in zip(rows, self._values(variable), strict=True):
                 row[name], note = read(value)
                 notes[str(note)] += 1
             self._notes[name] = notes
         return rows
+
+    def _values(self, variable: Variable) -> Iterable[object]:
+        """What a column holds, or a key and a day in two of them."""
+        columns = [self._columns[name] for name in variable.source_columns]
+        return columns[0] if len(columns) == 1 else map(paired, *columns)
 
     def _keep(self, rows: list[Codes], secret: bytes) -> list[Codes]:
         self._without = 0

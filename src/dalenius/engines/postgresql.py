@@ -17,8 +17,9 @@ from dalenius.core.query import Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._declared import check_columns
 from dalenius.engines._labels import check_texts
+from dalenius.engines._person_pushdown import pushdown_of
+from dalenius.engines._person_source import split_place
 from dalenius.engines._postgresql_session import SCHEMES, Address, Session, quoted
-from dalenius.engines._pushdown import Pushdown
 from dalenius.errors import DocumentError
 
 __all__ = ["PostgreSQLSource"]
@@ -34,6 +35,7 @@ class PostgreSQLDialect:
     """PostgreSQL's own words. Texts are compared byte by byte, whatever collation a column has."""
 
     double: ClassVar[str] = "DOUBLE PRECISION"
+    bigint: ClassVar[str] = "int8"
     # Without it the planner would write the double of a value wherever it is used, and parse a text eight times.
     fence: ClassVar[str] = " OFFSET 0"
 
@@ -95,6 +97,31 @@ class PostgreSQLDialect:
             return "0"
         return f"width_bucket({expression}, CAST(ARRAY[{', '.join(map(str, edges))}] AS BIGINT[]))"
 
+    def text(self, expression: str) -> str:
+        """Compared byte by byte."""
+        return f'CAST({expression} AS TEXT) COLLATE "C"'
+
+    def digits(self, text: str) -> str:
+        """A cast."""
+        return f"CAST({text} AS BIGINT)"
+
+    def literal(self, content: str) -> str:
+        """Quotation marks are doubled; a backslash is a sign like any other."""
+        doubled = content.replace("'", "''")
+        return f"CAST('{doubled}' AS TEXT)"
+
+    def sort(self, kind: str) -> str:
+        """Whatever is neither a number nor a Boolean is read as text."""
+        if kind in _WHOLE:
+            return "whole"
+        if kind in _FLOATS:
+            return "real"
+        return "truth" if kind == "bool" else "other" if kind == "numeric" else "text"
+
+    def first(self, day: str, code: str, condition: str) -> str:
+        """Arrays are compared place by place."""
+        return f"(min(CASE WHEN {condition} THEN ARRAY[{day}, {code}] END))[2]"
+
 
 class PostgreSQLSource:
     """A table of a PostgreSQL database, seen through a declared domain."""
@@ -102,22 +129,38 @@ class PostgreSQLSource:
     turn: ClassVar[int] = 0
     suffixes: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, domain: Domain, address: str, secret: bytes = b"", *, table: str = "") -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        address: str,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        others: Mapping[str, Any] | None = None,
+    ) -> None:
         self.domain = domain
-        self._session = Session(Address.of(address, table))
+        own = Address.of(address, table)
+        places = {name: own.beside(*split_place((others or {})[name])) for name in domain.tables}
+        self._session = Session(own, tuple(places.values()))
         self._finalizer = finalize(self, self._session.close)
         self._state = self._session.token()
-        check_columns(self._columns(), self._session.kinds)
-        for name in self._columns():
-            if self._session.kinds[name] == "nested":
-                raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
-        check_texts(domain, {n: kind in _TEXTS for n, kind in self._session.kinds.items()})
-        self._pushed = Pushdown(
-            domain=domain,
+        self._tables = {
+            name: self._session.tables[place.relation] for name, place in {"": own, **places}.items()
+        }
+        for name, stored in self._tables.items():
+            columns = self._columns(name)
+            check_columns(columns, stored.kinds)
+            for column in columns:
+                if stored.kinds[column] == "nested":
+                    raise DocumentError(
+                        f"The column {column!r} is nested; a declared variable needs plain values."
+                    )
+        check_texts(domain, {n: kind in _TEXTS for n, kind in self._tables[""].kinds.items()})
+        self._pushed = pushdown_of(
+            domain,
+            self._tables,
             secret=secret,
             dialect=PostgreSQLDialect(),
-            kinds=self._session.kinds,
-            relation=self._session.relation,
             run=self._session.run,
             stream=self._session.stream,
         )
@@ -129,10 +172,17 @@ class PostgreSQLSource:
 
     @classmethod
     def open(
-        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+        cls,
+        domain: Domain,
+        data: Any,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        delimiter: str = ",",
+        others: Mapping[str, Any] | None = None,
     ) -> "PostgreSQLSource":
         """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
-        return cls(domain, data, secret, table=table)
+        return cls(domain, data, secret, table=table, others=others)
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
         """One exact aggregate per cell."""
@@ -180,25 +230,30 @@ class PostgreSQLSource:
         """
         self.stamp()
         own = blake2b(key, digest_size=32, person=b"dalenius-rows-pg").digest()
-        names = sorted(self._columns())
+        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        for table in self._tables:
+            if table:
+                digest.update(f"table {len(table)} {table}\n".encode())
+            self._digest_table(digest, own, table)
+        return digest.hexdigest()
+
+    def _digest_table(self, digest: Any, own: bytes, table: str) -> None:
+        stored, names = self._tables[table], sorted(self._columns(table))
         row = ", ".join(f"CAST({quoted(name)} AS TEXT)" for name in names).replace("%", "%%")
         hashed = f"sha256(CAST(%s AS BYTEA) || convert_to(CAST(ROW({row}) AS TEXT), 'UTF8'))"
         parts = (
             f"sum(CAST(CAST('x' || substr(h, {1 + 15 * i}, 15) AS BIT(60)) AS BIGINT))" for i in range(_PARTS)
         )
-        relation = self._session.relation.replace("%", "%%")
+        relation = stored.relation.replace("%", "%%")
         statement = (
             f"SELECT count(*), {', '.join(parts)} FROM"
             f" (SELECT encode({hashed}, 'hex') AS h FROM {relation} OFFSET 0) q"
         )
-        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
         for name in names:
-            digest.update(f"column {len(name)} {name} {self._session.kinds[name]}\n".encode())
+            digest.update(f"column {len(name)} {name} {stored.kinds[name]}\n".encode())
         for rows in self._session.run(statement, (own,)):
             digest.update(" ".join(str(int(part or 0)) for part in rows[0]).encode())
-        return digest.hexdigest()
 
-    def _columns(self) -> list[str]:
-        names = [variable.source_column for variable in self.domain.variables.values()]
-        names += [self.domain.unit_id] if self.domain.unit_id is not None else []
-        return list(dict.fromkeys(names))
+    def _columns(self, table: str = "") -> tuple[str, ...]:
+        domain = self.domain.table_of_records(table) if self.domain.has_features else self.domain
+        return domain.source_columns

@@ -16,7 +16,8 @@ from dalenius.core.query import Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._declared import check_columns
 from dalenius.engines._labels import check_texts
-from dalenius.engines._pushdown import Pushdown
+from dalenius.engines._person_pushdown import TableOfRecords, pushdown_of
+from dalenius.engines._person_source import split_place
 from dalenius.engines._spark_session import SCHEME, SparkAddress, SparkFrame
 from dalenius.errors import DocumentError
 
@@ -36,6 +37,7 @@ class SparkDialect:
     """Spark's own words."""
 
     double: ClassVar[str] = "DOUBLE"
+    bigint: ClassVar[str] = "bigint"
     fence: ClassVar[str] = ""
 
     def name(self, column: str) -> str:
@@ -87,6 +89,30 @@ class SparkDialect:
         cases = " ".join(f"WHEN {expression} < {edge}L THEN {i}" for i, edge in enumerate(edges))
         return f"CASE {cases} ELSE {len(edges)} END" if edges else "0"
 
+    def text(self, expression: str) -> str:
+        """Strings are compared byte by byte."""
+        return f"CAST({expression} AS STRING)"
+
+    def digits(self, text: str) -> str:
+        """A branch that is not taken may be worked out all the same, and must not fail."""
+        return f"try_cast({text} AS BIGINT)"
+
+    def literal(self, content: str) -> str:
+        """By its bytes: no sign has a meaning of its own."""
+        return f"CAST(X'{content.encode('utf-8', 'surrogatepass').hex()}' AS STRING)"
+
+    def sort(self, kind: str) -> str:
+        """Whatever is neither a number nor a Boolean is read as text."""
+        if kind in _WHOLE:
+            return "whole"
+        if kind in _FLOATS:
+            return "real"
+        return "truth" if kind == "boolean" else "other" if kind.startswith("decimal") else "text"
+
+    def first(self, day: str, code: str, condition: str) -> str:
+        """Structures are compared field by field."""
+        return f"(min(CASE WHEN {condition} THEN struct({day} AS a, {code} AS b) END)).b"
+
 
 class SparkSource:
     """Parquet files that Spark can read, seen through a declared domain."""
@@ -94,21 +120,32 @@ class SparkSource:
     turn: ClassVar[int] = 0
     suffixes: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, domain: Domain, address: str, secret: bytes = b"") -> None:
+    def __init__(
+        self, domain: Domain, address: str, secret: bytes = b"", *, others: Mapping[str, Any] | None = None
+    ) -> None:
         self.domain = domain
-        self._frame = SparkFrame(SparkAddress.of(address))
-        self._finalizer = finalize(self, self._frame.close)
-        check_columns(self._columns(), self._frame.kinds)
-        for name in self._columns():
-            if self._frame.kinds[name].startswith(_NESTED):
-                raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
+        own = SparkAddress.of(address)
+        places = {name: own.beside(split_place((others or {})[name])[0]) for name in domain.tables}
+        self._frame = SparkFrame(own)
+        self._frames = {"": self._frame} | {n: SparkFrame(place, self._frame) for n, place in places.items()}
+        self._finalizer = finalize(self, _close_all, tuple(self._frames.values()))
+        for name, frame in self._frames.items():
+            columns = self._columns(name)
+            check_columns(columns, frame.kinds)
+            for column in columns:
+                if frame.kinds[column].startswith(_NESTED):
+                    raise DocumentError(
+                        f"The column {column!r} is nested; a declared variable needs plain values."
+                    )
         check_texts(domain, {n: kind in _TEXTS for n, kind in self._frame.kinds.items()})
-        self._pushed = Pushdown(
-            domain=domain,
+        self._pushed = pushdown_of(
+            domain,
+            {
+                name: TableOfRecords(relation=frame.relation, kinds=frame.kinds)
+                for name, frame in self._frames.items()
+            },
             secret=secret,
             dialect=SparkDialect(),
-            kinds=self._frame.kinds,
-            relation=self._frame.relation,
             run=self._frame.run,
             stream=self._frame.stream,
         )
@@ -120,10 +157,17 @@ class SparkSource:
 
     @classmethod
     def open(
-        cls, domain: Domain, data: Any, secret: bytes = b"", *, table: str = "", delimiter: str = ","
+        cls,
+        domain: Domain,
+        data: Any,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        delimiter: str = ",",
+        others: Mapping[str, Any] | None = None,
     ) -> "SparkSource":
         """The data, seen through a declared domain; a path holds one table, and no text to divide."""
-        return cls(domain, data, secret)
+        return cls(domain, data, secret, others=others)
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
         """One exact aggregate per cell."""
@@ -150,9 +194,12 @@ class SparkSource:
     def stamp(self) -> tuple[object, ...] | None:
         """Names, places, sizes and times of files on this machine; of data elsewhere only a digest tells."""
         try:
-            files = self._frame.files()
-            if files is None:
-                return None
+            files = []
+            for frame in self._frames.values():
+                own = frame.files()
+                if own is None:
+                    return None
+                files += own
             stats = [(path, path.stat()) for path in files]
         except OSError:
             return None
@@ -160,7 +207,7 @@ class SparkSource:
 
     def close(self) -> None:
         """Forget the data; the session stays for others, until the process ends."""
-        self._frame.close()
+        _close_all(tuple(self._frames.values()))
 
     def fingerprint(self, key: bytes) -> str:
         """Keyed digest of the declared columns as a multiset of rows: workers read in any order.
@@ -168,33 +215,41 @@ class SparkSource:
         Each row is hashed where it lies, with a key for this purpose alone, and sums of the hashes come back.
         """
         own = blake2b(key, digest_size=32, person=b"dalenius-rows-sp").hexdigest()
-        names = sorted(self._columns())
-        row = ", ".join(self._told(name) for name in names)
+        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+        for table, frame in self._frames.items():
+            if table:
+                digest.update(f"table {len(table)} {table}\n".encode())
+            self._digest_table(digest, own, frame, sorted(self._columns(table)))
+        return digest.hexdigest()
+
+    def _digest_table(self, digest: Any, own: str, frame: SparkFrame, names: Sequence[str]) -> None:
+        row = ", ".join(_told(name, frame.kinds[name]) for name in names)
         parts = (
             f"sum(CAST(conv(substr(h, {1 + 15 * i}, 15), 16, 10) AS DECIMAL(28, 0)))" for i in range(_PARTS)
         )
         statement = (
             f"SELECT count(*), {', '.join(parts)} FROM"
-            f" (SELECT sha2(concat('{own}', {row}), 256) AS h FROM {self._frame.relation}) q"
+            f" (SELECT sha2(concat('{own}', {row}), 256) AS h FROM {frame.relation}) q"
         )
-        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
         for name in names:
-            digest.update(f"column {len(name)} {name} {self._frame.kinds[name]}\n".encode())
+            digest.update(f"column {len(name)} {name} {frame.kinds[name]}\n".encode())
         for rows in self._frame.run(statement):
             digest.update(" ".join(str(int(part or 0)) for part in rows[0]).encode())
-        return digest.hexdigest()
 
-    def _told(self, name: str) -> str:
-        """A value as text that no other value has: doubles in base 16, since versions of Java print decimals differently."""
-        column, kind = SparkDialect().name(name), self._frame.kinds[name]
-        text = (
-            f"format_string('%a', CAST({column} AS DOUBLE))"
-            if kind in _FLOATS
-            else f"CAST({column} AS STRING)"
-        )
-        return f"CASE WHEN {column} IS NULL THEN '-' ELSE concat(length({text}), ':', {text}) END"
+    def _columns(self, table: str = "") -> tuple[str, ...]:
+        domain = self.domain.table_of_records(table) if self.domain.has_features else self.domain
+        return domain.source_columns
 
-    def _columns(self) -> list[str]:
-        names = [variable.source_column for variable in self.domain.variables.values()]
-        names += [self.domain.unit_id] if self.domain.unit_id is not None else []
-        return list(dict.fromkeys(names))
+
+def _close_all(frames: Sequence[SparkFrame]) -> None:
+    for frame in frames:
+        frame.close()
+
+
+def _told(name: str, kind: str) -> str:
+    """A value as text that no other value has: doubles in base 16, since versions of Java print decimals differently."""
+    column = SparkDialect().name(name)
+    text = (
+        f"format_string('%a', CAST({column} AS DOUBLE))" if kind in _FLOATS else f"CAST({column} AS STRING)"
+    )
+    return f"CASE WHEN {column} IS NULL THEN '-' ELSE concat(length({text}), ':', {text}) END"

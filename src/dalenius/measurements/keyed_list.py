@@ -160,4 +160,16 @@ def _reading(domain: Domain) -> list[Any]:
         [v.name, v.source_column, v.is_numeric, {k: str(x) for k, x in sorted(asdict(v.domain).items())}]
         for v in domain.variables.values()
     ]
-    return [domain.unit_id, domain.neighbours.to_dict(), variables]
+    derived = {
+        name: [
+            None if v.lookup is None else v.lookup.to_dict(),
+            str(v.feature),
+            v.table,
+            str(v.domain),
+            v.source_column,
+        ]
+        for name, v in {**domain.variables, **{f"record {n}": v for n, v in domain.records.items()}}.items()
+        if v.lookup is not None or v.feature is not None or domain.records
+    }
+    further = [derived, dict(domain.tables)] if derived else []
+    return [domain.unit_id, domain.neighbours.to_dict(), variables, *further]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dalenius.core import registry
-from dalenius.core.domain import Variable
+from dalenius.core.domain import Domain, Variable
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
@@ -25,6 +25,7 @@ from dalenius.server.views import (
     VariableView,
 )
 from dalenius.spec import speech
+from dalenius.spec.derived_words import LANGUAGES, derivation
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 
@@ -53,11 +54,21 @@ def variable_view(variable: Variable) -> VariableView:
     )
 
 
+def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
+    """How a variable came about, in each language; nothing for a plain column."""
+    said = {language: derivation(variable, domain, language) for language in LANGUAGES}
+    return said if any(said.values()) else {}
+
+
 def dataset_view(served: Served, most_cells: int) -> DatasetView:
     """A declared data set."""
     curator, entry = served.curator, served.entry
     domain, part = curator.domain, curator.document.dataset
-    variables = tuple(variable_view(v) for v in domain.variables.values() if v.is_confirmed)
+    variables = tuple(
+        replace(variable_view(v), derivation=_derivation(v, domain))
+        for v in domain.variables.values()
+        if v.is_confirmed
+    )
     measures = _measures(has_numbers=any(v.is_numeric for v in variables))
     return DatasetView(
         name=domain.name,

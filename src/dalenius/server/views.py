@@ -17,7 +17,10 @@ class LevelView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariableView:
-    """A variable as a table builder shows it. `bounds` and `step` are exact text, for numeric variables."""
+    """A variable as a table builder shows it. `bounds` and `step` are exact text, for numeric variables.
+
+    `derivation` says how it came about, where it is no plain column, in each language.
+    """
 
     name: str
     label: str
@@ -28,6 +31,7 @@ class VariableView:
     step: str = ""
     unit: str = ""
     is_sensitive: bool = False
+    derivation: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from fractions import Fraction
 from math import inf, isinf, isnan
 
-from dalenius.core.domain import DROP, Bounds, Categories, Variable
+from dalenius.core.domain import BETWEEN, DROP, Bounds, Categories, Lookup, Variable, day_number
 
 DROPPED_CATEGORY = -1
 DROPPED_NUMBER = -(2**63)
@@ -161,11 +161,56 @@ def number_reader(bounds: Bounds) -> Reader:
 
 def reader(variable: Variable) -> Reader:
     """The reader of a declared variable."""
-    if isinstance(variable.domain, Bounds):
-        return number_reader(variable.domain)
-    return category_reader(variable.domain)
+    declared = variable.domain
+    plain = number_reader(declared) if isinstance(declared, Bounds) else category_reader(declared)
+    if variable.is_date:
+        return _date_reader(plain)
+    return plain if variable.lookup is None else _lookup_reader(variable, variable.lookup, plain)
+
+
+def _date_reader(plain: Reader) -> Reader:
+    """Reads a day as the number of its digits; what is no day is missing."""
+
+    def read(value: object) -> Reading:
+        text = canonical_text(value)
+        if text is None:
+            return plain(None)
+        day = day_number(text)
+        return (plain(None)[0], Remark.UNREADABLE) if day is None else plain(day)
+
+    return read
+
+
+def _lookup_reader(variable: Variable, lookup: Lookup, plain: Reader) -> Reader:
+    """Reads a key as what it stands for in a public table, and a key without a match by the declared rule."""
+    if lookup.unmatched == DROP:
+        unmatched = dropped_code(variable)
+    elif variable.is_numeric:
+        unmatched = plain(lookup.unmatched)[0]
+    else:
+        unmatched = variable.categories.code(lookup.unmatched)
+
+    def read(value: object) -> Reading:
+        text = canonical_text(value)
+        if text is None:
+            return plain(None)
+        meaning = lookup.value(text)
+        return (unmatched, Remark.UNSEEN) if meaning is None else plain(meaning)
+
+    return read
+
+
+def paired(key: object, day: object) -> str | None:
+    """A key and a day as the one value that is looked up by both; None where one of them is missing."""
+    texts = [canonical_text(value) for value in (key, day)]
+    return None if None in texts else BETWEEN.join(text for text in texts if text is not None)
+
+
+def dropped_code(variable: Variable) -> int:
+    """The code of a row that is outside everything that uses the variable."""
+    return DROPPED_NUMBER if variable.is_numeric else DROPPED_CATEGORY
 
 
 def is_dropped(variable: Variable, code: int) -> bool:
     """Whether a row with this code of the variable is outside everything that uses the variable."""
-    return code == (DROPPED_NUMBER if variable.is_numeric else DROPPED_CATEGORY)
+    return code == dropped_code(variable)

@@ -1,16 +1,24 @@
 """The dataset document: what the custodian declares about the microdata."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Variable
+from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Lookup, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
+from dalenius.spec.derivation import (
+    FeaturePart,
+    LookupPart,
+    TableOfRecordsPart,
+    feature_variable,
+    record_range,
+)
 from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
 from dalenius.spec.show import PublishedPart
 from dalenius.spec.translation import TranslationPart
@@ -97,11 +105,30 @@ class VariablePart(Part):
         strict=True,
         description="Whether texts that are not declared may be released, by private selection only.",
     )
+    lookup: LookupPart | None = Field(
+        default=None, description="A public table in which the values of the column are keys."
+    )
+    feature: FeaturePart | None = Field(
+        default=None, description="What is taken of the rows of a person, in the place of a column."
+    )
+
+    @property
+    def _is_range_of_dates(self) -> bool:
+        return False
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         has_categories = self.categories is not None or bool(self.categories_file)
-        if has_categories == (self.bounds is not None):
+        is_given = has_categories or self.bounds is not None
+        if self.feature is not None and (self.column or self.unlisted or self.lookup or self.public):
+            raise DocumentError(
+                "A feature is taken of the rows of a person: column, lookup and unlisted belong to [records.…], and public to a"
+                " variable of a column."
+            )
+        if self.feature is not None and self.outside != "clamp":
+            raise DocumentError('A feature outside its bounds is clamped: leave outside = "drop" out.')
+        is_open = self.feature is not None or self._is_range_of_dates
+        if (has_categories and self.bounds is not None) or not (is_given or is_open):
             raise DocumentError("A variable has either categories (or categories_file) or bounds.")
         if has_categories and (self.step is not None or self.unit or self.outside != "clamp"):
             raise DocumentError(
@@ -121,8 +148,10 @@ class VariablePart(Part):
             )
         return self
 
-    def variable(self, name: str) -> Variable:
-        """The declared variable."""
+    def variable(self, name: str, records: Mapping[str, Variable] | None = None) -> Variable:
+        """The declared variable; a feature is taken of the records."""
+        if self.feature is not None:
+            return feature_variable(self, name, records or {})
         domain = self._categories() if self.bounds is None else self._bounds()
         hierarchies = []
         if isinstance(domain, Categories):
@@ -139,7 +168,17 @@ class VariablePart(Part):
             is_sensitive=self.sensitive,
             public_source=self.public,
             is_unlisted=self.unlisted,
+            lookup=self._lookup(domain),
         )
+
+    def _lookup(self, domain: Categories | Bounds) -> Lookup | None:
+        if self.lookup is None:
+            return None
+        if self.unlisted:
+            raise DocumentError(
+                "A variable with a lookup holds keys of a public table, and no unlisted texts."
+            )
+        return self.lookup.lookup(domain)
 
     def _categories(self) -> Categories:
         if self.categories is None:
@@ -176,6 +215,46 @@ class VariablePart(Part):
         return str(value)
 
 
+class RecordPart(VariablePart):
+    """[records.X]: a column of the rows of persons, of which features are taken; nobody can ask for it by itself."""
+
+    section: ClassVar[str] = "[records.…]"
+
+    dates: tuple[Name, Name] | None = Field(
+        default=None, description="First and last day of a column of dates, as 2024-12-31."
+    )
+    table: Name | None = Field(default=None, description="The further table that it stands in.")
+
+    @property
+    def _is_range_of_dates(self) -> bool:
+        return self.dates is not None
+
+    @model_validator(mode="after")
+    def _is_plain(self) -> Self:
+        if self.feature is not None or self.unlisted or self.public or self.hierarchies:
+            raise DocumentError(
+                "feature, unlisted, public and hierarchies belong to [variables.…], of which people can ask; a record is what"
+                " features are taken of."
+            )
+        if self.dates is not None and (self.categories is not None or self.bounds is not None or self.lookup):
+            raise DocumentError("A record of dates has no categories, bounds or lookup.")
+        return self
+
+    def variable(self, name: str, records: Mapping[str, Variable] | None = None) -> Variable:
+        """The declared record."""
+        if self.dates is None:
+            return replace(super().variable(name), table=self.table or "")
+        return Variable(
+            name=name,
+            domain=record_range(self.dates),
+            label=self.label,
+            column=self.column,
+            is_confirmed=self.confirmed,
+            is_date=True,
+            table=self.table or "",
+        )
+
+
 class DatasetDocument(Document):
     """A whole dataset document."""
 
@@ -184,6 +263,13 @@ class DatasetDocument(Document):
     dataset: DatasetPart
     unit: UnitPart = UnitPart()
     variables: dict[Name, VariablePart] = Field(min_length=1)
+    records: dict[Name, RecordPart] = Field(
+        default_factory=dict,
+        description="Columns of the rows of persons, of which features are taken.",
+    )
+    tables: dict[Name, TableOfRecordsPart] = Field(
+        default_factory=dict, description="Further tables of the same persons, joined on the person."
+    )
     structural_zeros: tuple[dict[Name, Category | tuple[Category, ...]], ...] = ()
     published: tuple[PublishedPart, ...] = Field(
         default=(),
@@ -219,7 +305,8 @@ class DatasetDocument(Document):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        if not any(part.categories_file for part in self.variables.values()):
+        parts = [*self.variables.values(), *self.records.values()]
+        if not any(part.categories_file or (part.lookup and part.lookup.file) for part in parts):
             domain = self.domain()
             for part in self.published:
                 _check_published(part, domain)
@@ -229,12 +316,9 @@ class DatasetDocument(Document):
 
     def domain(self) -> Domain:
         """Everything that the planner may know."""
-        variables = {}
-        for name, part in self.variables.items():
-            try:
-                variables[name] = part.variable(name)
-            except DocumentError as error:
-                raise DocumentError(f"variables.{name}: {error.message}", **error.detail) from None
+        records = self._declared(self.records, "records", {})
+        variables = self._declared(self.variables, "variables", records)
+        self._check_features(variables, records)
         return Domain(
             name=self.dataset.name,
             population=self.dataset.population,
@@ -249,7 +333,49 @@ class DatasetDocument(Document):
             public_size=self.dataset.size,
             is_public=self.dataset.public,
             structural_zeros=self._zeros(variables),
+            records=records,
+            tables={name: part.id or str(self.unit.id) for name, part in self.tables.items()},
         )
+
+    def _declared(
+        self, parts: Mapping[str, VariablePart], section: str, records: Mapping[str, Variable]
+    ) -> dict[str, Variable]:
+        variables = {}
+        for name, part in parts.items():
+            try:
+                variables[name] = part.variable(name, records)
+            except DocumentError as error:
+                raise DocumentError(f"{section}.{name}: {error.message}", **error.detail) from None
+        return variables
+
+    def _check_features(self, variables: Mapping[str, Variable], records: Mapping[str, Variable]) -> None:
+        """Where persons are made of their rows, every variable is, and every record and table is there for one."""
+        features = [v.feature for v in variables.values() if v.feature is not None]
+        if not features and not records and not self.tables:
+            return
+        if len(features) < len(variables):
+            plain = next(name for name, v in variables.items() if v.feature is None)
+            raise DocumentError(
+                f"variables.{plain} is a column of rows, and other variables are features of persons. Of a data set of persons every"
+                f' variable is a feature: declare the column as [records.{plain}] and say feature = {{ take = "first" }}.'
+            )
+        if self.unit.id is None or self.unit.max_rows != 1:
+            raise DocumentError(
+                "Features make one row of each person: [unit] names the column that tells persons apart (id), and leaves"
+                " max_rows at 1, however many rows a person has."
+            )
+        used = {name for feature in features for name in feature.used}
+        for name, record in records.items():
+            if name not in used:
+                raise DocumentError(f"records.{name} is used by no feature; leave it out.")
+            if record.table and record.table not in self.tables:
+                raise UnknownName.among("table", record.table, self.tables)
+        read = {feature.table for feature in features}
+        for name in self.tables:
+            if name not in read:
+                raise DocumentError(f"tables.{name} is used by no feature; leave it out.")
+        if not all(feature.table in ("", *self.tables) for feature in features):
+            raise UnknownName.among("table", next(iter(read - {"", *self.tables})), self.tables)
 
     def _zeros(self, variables: Mapping[str, Variable]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
         zeros = []

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dalenius.errors import DocumentError
+from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.batch import Asked, BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
@@ -205,23 +205,47 @@ def dataset_of(request: Asked, given: Given) -> Path:
 
 
 def _with_code_lists(content: dict[str, Any], base: Path) -> dict[str, Any]:
-    """Replace the names of code-list files by what they hold."""
-    variables = content.get("variables")
-    if not isinstance(variables, Mapping):
-        return content
-    resolved = {}
-    for name, given in variables.items():
-        part = dict(given) if isinstance(given, Mapping) else given
-        if isinstance(part, dict) and isinstance(part.get("categories_file"), str):
-            rows = _read_list(base / part.pop("categories_file"), name)
-            part["categories"] = {row[0]: row[1] if len(row) > 1 and row[1] else row[0] for row in rows[1:]}
-            if len(part["categories"]) != len(rows) - 1:
-                raise DocumentError(f"The code list of {name!r} declares a code twice.")
-        if isinstance(part, dict) and isinstance(part.get("hierarchies_file"), str):
-            rows = _read_list(base / part.pop("hierarchies_file"), name)
-            part["hierarchies"] = {**part.get("hierarchies", {}), **_levels(rows)}
-        resolved[name] = part
-    return {**content, "variables": resolved}
+    """Replace the names of files with code lists, hierarchies and lookups by what they hold."""
+    resolved = dict(content)
+    for section in ("variables", "records"):
+        parts = content.get(section)
+        if isinstance(parts, Mapping):
+            resolved[section] = {name: _with_lists(name, part, base) for name, part in parts.items()}
+    return resolved
+
+
+def _with_lists(name: str, given: Any, base: Path) -> Any:
+    part = dict(given) if isinstance(given, Mapping) else given
+    if not isinstance(part, dict):
+        return part
+    if isinstance(part.get("categories_file"), str):
+        rows = _read_list(base / part.pop("categories_file"), name)
+        part["categories"] = {row[0]: row[1] if len(row) > 1 and row[1] else row[0] for row in rows[1:]}
+        if len(part["categories"]) != len(rows) - 1:
+            raise DocumentError(f"The code list of {name!r} declares a code twice.")
+    if isinstance(part.get("hierarchies_file"), str):
+        rows = _read_list(base / part.pop("hierarchies_file"), name)
+        part["hierarchies"] = {**part.get("hierarchies", {}), **_levels(rows)}
+    if isinstance(part.get("lookup"), Mapping) and isinstance(part["lookup"].get("file"), str):
+        part["lookup"] = _with_entries(dict(part["lookup"]), name, base)
+    return part
+
+
+def _with_entries(lookup: dict[str, Any], name: str, base: Path) -> dict[str, Any]:
+    """A lookup with the rows of its file; what is kept is what they say, not where they stood."""
+    rows = _read_list(base / lookup.pop("file"), name)
+    wanted = [lookup.pop("key", "key"), lookup.pop("value", "value")]
+    first, until = lookup.pop("valid_from", None), lookup.pop("valid_until", None)
+    wanted += [first, until] if first or until else []
+    places = []
+    for column in wanted:
+        if column is not None and column not in rows[0]:
+            raise UnknownName.among(f"column of the lookup of {name!r}", str(column), rows[0])
+        places.append(None if column is None else rows[0].index(column))
+    if any(len(row) <= place for row in rows for place in places if place is not None):
+        raise DocumentError(f"A row of the lookup of {name!r} is shorter than its header.")
+    entries = [["" if place is None else row[place] for place in places] for row in rows[1:]]
+    return {**lookup, "entries": entries}
 
 
 def _read_list(path: Path, name: str) -> list[list[str]]:
