@@ -6,14 +6,15 @@ STATISTIC = '''
     from dataclasses import dataclass
 
     from dalenius.core.query import Aggregate, TableQuery
-    from dalenius.core.sensitivity import Sensitivity
+    from dalenius.statistics._bounded_sum import bounded_sum
+    from dalenius.statistics._example import Example, cells, group, number
 
     __all__ = ["Energy"]
 
 
     @dataclass(frozen=True)
     class Energy:
-        """A row moves one cell by the square of the largest absolute value."""
+        """A row moves one cell by a square of at most the largest one."""
 
         space: object
         where: tuple
@@ -27,8 +28,14 @@ STATISTIC = '''
             )
 
         def sensitivity(self, neighbours):
-            moved = neighbours.max_rows * self.largest**2
-            return Sensitivity.of_patterns(((moved, moved),) if neighbours.is_replace else ((moved,),))
+            return bounded_sum(neighbours, cells=self.space.size, low=0, high=self.largest**2)
+
+        @classmethod
+        def examples(cls):
+            """Two cells, numbers of both signs, and rows that drop out."""
+            statistic = cls(cells("a", "b"), (), "x", 3)
+            rows = (("a", -3), ("b", 2), ("b", -3), ("a", None))
+            return (Example(statistic=statistic, variables=group("a", "b") | number(-3, 2), rows=rows, is_tight=False),)
 '''
 
 METHOD = '''
@@ -126,6 +133,7 @@ ENGINE = """
 
     class ColumnsSource(MemorySource):
         turn = 0
+        suffixes = ()
 
         @classmethod
         def accepts(cls, data):

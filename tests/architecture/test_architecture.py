@@ -6,31 +6,29 @@ import pkgutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.architecture.sources import (
+    MODULES,
+    REPOSITORY,
+    ROOT,
+    imported,
+    modules_of,
+    nodes_of,
+    place_of,
+    room_of,
+    text_of,
+    tree_of,
+)
 
 import dalenius
 from dalenius.core import registry
 
-ROOT = Path(dalenius.__file__).parent
-MODULES = sorted(ROOT.rglob("*.py"))
-REPOSITORY = Path(__file__).parents[2]
-
 
 def imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} imports relatively"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
-    return found
-
-
-def in_folder(path: Path, *folders: str) -> bool:
-    return path.relative_to(ROOT).parts[0] in folders
+    return set(imported(nodes_of(path)))
 
 
 def test_public_names_are_pinned() -> None:
@@ -67,33 +65,35 @@ def test_the_examples_are_type_checked_as_strictly_as_the_library() -> None:
     assert "examples" in settings["files"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_randomness_of_released_values_has_one_home(path: Path) -> None:
+def test_randomness_of_released_values_has_one_home() -> None:
     # Simulations that post-process releases, reproductions and audits may use NumPy's generators.
     # The ledger draws leases and secrets, which are no released values.
-    free = in_folder(path, "ledger", "inference", "reproduce", "audit", "testing", "demo", "server", "cli")
-    names = imports(path)
-    if path.relative_to(ROOT) != Path("core/randomness.py") and not free:
-        for banned in ("random", "secrets", "numpy.random"):
-            assert banned not in names, f"{path} reaches for {banned}"
-    # linear/joint.py re-simulates published measurements for inference, with a generator that it is given.
-    if not free and path.relative_to(ROOT) != Path("linear/joint.py"):
-        assert "np.random" not in path.read_text()
+    free = ("ledger", "inference", "reproduce", "audit", "testing", "demo", "server", "cli")
+    for path in (p for p in MODULES if room_of(p) not in free):
+        if place_of(path) != "core/randomness.py":
+            reached = imports(path) & {"random", "secrets", "numpy.random"}
+            assert not reached, f"{path} reaches for {reached}"
+        # linear/joint.py re-simulates published measurements for inference, with a generator that it is given.
+        assert place_of(path) == "linear/joint.py" or "np.random" not in text_of(path), path
+
+
+def test_imports_are_absolute() -> None:
+    for path in MODULES:
+        assert all(node.level == 0 for node in nodes_of(path) if isinstance(node, ast.ImportFrom)), path
 
 
 CORE_ALLOWED = {"numpy", "dalenius", *sys.stdlib_module_names}
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in MODULES if in_folder(p, "core")], ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_core_needs_numpy_and_the_standard_library_only(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    top_level = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
-    for node in top_level:
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [str(node.module)]
-        for name in names:
+def test_core_needs_numpy_and_the_standard_library_only() -> None:
+    for path in modules_of("core"):
+        for name in imported(tuple(tree_of(path).body)):
             assert name.split(".")[0] in CORE_ALLOWED, f"{path} imports {name}"
+
+
+@cache
+def texts_of_tests() -> str:
+    return "\n".join(path.read_text() for path in (REPOSITORY / "tests").rglob("*.py"))
 
 
 @pytest.mark.parametrize("package", registry.PACKAGES)
@@ -106,11 +106,10 @@ def test_every_extension_has_a_public_object_a_test_and_no_siblings(package: str
             f"dalenius.{package}.{name}"
         }
         assert not imports(path) & siblings, f"{path} imports a sibling"
-        tests = list((REPOSITORY / "tests" / folder).glob(f"test_{name}*.py"))
-        tests += [
-            t for t in (REPOSITORY / "tests").rglob("*.py") if f"dalenius.{package}.{name}" in t.read_text()
-        ]
-        assert tests, f"nothing tests {package}/{name}.py"
+        has_test = any((REPOSITORY / "tests" / folder).glob(f"test_{name}*.py"))
+        assert has_test or f"dalenius.{package}.{name}" in texts_of_tests(), (
+            f"nothing tests {package}/{name}.py"
+        )
         page = REPOSITORY / "docs" / "reference" / folder / f"{name}.md"
         assert page.is_file(), f"no reference page for {package}/{name}.py"
 
@@ -141,4 +140,4 @@ def test_every_module_says_what_it_is_for() -> None:
     for module in pkgutil.walk_packages(dalenius.__path__, "dalenius."):
         path = ROOT / Path(*module.name.split(".")[1:])
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        assert ast.get_docstring(ast.parse(file.read_text())), f"{file} has no docstring"
+        assert ast.get_docstring(tree_of(file)), f"{file} has no docstring"

@@ -3,17 +3,11 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-
-import dalenius
-
-ROOT = Path(dalenius.__file__).parent
-REPOSITORY = Path(__file__).parents[2]
-MODULES = sorted(ROOT.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text()) for path in MODULES}
+from tests.architecture.sources import MODULES, REPOSITORY, ROOT, nodes_of, text_of
 
 # Bases that describe or are described, and so add no step to a staircase.
 DESCRIPTIVE = {
@@ -33,8 +27,8 @@ PARTICIPLES = {"found": 54, "known": 24, "seen": 70, "given": 30, "kept": 58}
 
 
 def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
+    for path in MODULES:
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 yield path, node
 
@@ -82,25 +76,25 @@ def test_no_two_classes_have_one_name() -> None:
 
 def documents(path: Path) -> Iterator[str]:
     """Docstrings and comments, and texts that name a document, such as references of evidence."""
-    for node in ast.walk(TREES[path]):
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
-    yield from (line.partition("#")[2] for line in path.read_text().splitlines() if "#" in line)
+    yield from (line.partition("#")[2] for line in text_of(path).splitlines() if "#" in line)
 
 
 CITED = re.compile(r"(?<![\w{}*<./-])((?:[\w-]+/)*[\w-]+\.md)\b|\b((?:docs|tests|src)/[\w/-]+\.(?:py|md))\b")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_docstrings_cite_nothing_outside_the_repository(path: Path) -> None:
-    for text in documents(path):
-        for match in CITED.finditer(text):
-            name = match.group(1) or match.group(2)
-            assert (REPOSITORY / name).is_file(), f"{path} cites {name}, which is not in the repository"
+def test_docstrings_cite_nothing_outside_the_repository() -> None:
+    for path in (p for p in MODULES if ".md" in text_of(p) or ".py" in text_of(p)):
+        for text in documents(path):
+            for match in CITED.finditer(text):
+                name = match.group(1) or match.group(2)
+                assert (REPOSITORY / name).is_file(), f"{path} cites {name}, which is not in the repository"
 
 
-def stored_names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def stored_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arg):
@@ -108,7 +102,7 @@ def stored_names(tree: ast.AST) -> Iterator[str]:
 
 
 def test_fewer_and_fewer_variables_are_named_after_what_happened_to_them() -> None:
-    counts = Counter(name for tree in TREES.values() for name in stored_names(tree))
+    counts = Counter(name for path in MODULES for name in stored_names(nodes_of(path)))
     for name, most in PARTICIPLES.items():
         assert counts[name] <= most, (
             f"{counts[name]} variables are called {name!r}; name one after what it holds"

@@ -12,69 +12,99 @@ from pathlib import Path
 
 import pytest
 from tests.architecture.plants import ENGINE, METHOD, STATISTIC, STRATEGY
+from tests.architecture.sources import (
+    MODULES,
+    ROOT,
+    imported,
+    modules_of,
+    nodes_of,
+    place_of,
+    room_of,
+)
 from typer.testing import CliRunner
 
-import dalenius
 from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.publish._format import formats
 from dalenius.testing.planting import planted
 
-ROOT = Path(dalenius.__file__).parent
 ROOMS = ("curator", "cli", "server")
 NAMED = ("methods", "methods.margins.strategies", "engines", "publish", "inference.questions")
 NAMES = {name for package in NAMED for name in registry.names(package)} | set(formats())
 
 # A word that is also a name, in a sense that is not ours to choose.
 OTHER_SENSE = {
-    (
-        "server/routes/px.py",
-        "csv",
-    ): "one of two output formats that the specification of PxWeb names; no format of ours",
-    ("server/views.py", "labels"): "words of categories in another language, a key of the dataset document",
     ("cli/output.py", "spark"): "what to install when a package is missing; the extra has the engine's name",
+    ("cli/tables.py", "interval"): "the head of a column",
+    ("curator/inspection.py", "dominance"): "a line of the custodian's report, whatever was asked",
+    ("curator/inspection.py", "total"): "the label of a table without axes",
+    ("curator/planner.py", "json"): "how pydantic gives plain values",
+    ("curator/trade_off.py", "total"): "the label of a table without axes",
+    ("server/pages/reading.py", "compare"): "the name of a page",
+    ("server/pages/reading.py", "difference"): "a word in a template",
+    ("server/pages/reading.py", "independence"): "the name of a page",
+    ("server/pages/reading.py", "interval"): "a word in a template",
+    ("server/routes/api.py", "total"): "how many releases there are, a key of an answer",
+    ("server/routes/px.py", "csv"): "one of two output formats that the specification of PxWeb names",
+    ("server/views.py", "labels"): "words of categories in another language, a key of the dataset document",
 }
 
 
-def deciding(tree: ast.Module) -> Iterator[ast.expr]:
-    """Expressions that decide by a name: comparisons, cases, look-ups, defaults, and constants of a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
-            yield from (node.left, *node.comparators)
-        elif isinstance(node, ast.MatchValue):
-            yield node.value
-        elif isinstance(node, ast.Subscript):
-            yield node.slice
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield from node.args if node.func.attr in ("get", "pop", "startswith", "endswith") else ()
-        elif isinstance(node, ast.arguments):
-            yield from (d for d in (*node.defaults, *node.kw_defaults) if d is not None)
-        elif isinstance(node, ast.ClassDef):
-            yield from (s.value for s in node.body if isinstance(s, ast.AnnAssign | ast.Assign) and s.value)
-    yield from (s.value for s in tree.body if isinstance(s, ast.Assign | ast.AnnAssign) and s.value)
+Nodes = tuple[ast.AST, ...]
 
 
-def named_in(text: str) -> set[str]:
-    """Names of extensions by which a module decides."""
-    constants = (c for e in deciding(ast.parse(text)) for c in ast.walk(e) if isinstance(c, ast.Constant))
-    return {c.value for c in constants if isinstance(c.value, str)} & NAMES
+def read(text: str) -> Nodes:
+    return tuple(ast.walk(ast.parse(text)))
 
 
-def test_no_module_above_the_extensions_decides_by_the_name_of_one() -> None:
+def docstrings(nodes: Nodes) -> set[ast.expr]:
+    """What is said about a module, class or function."""
+    bodies = (getattr(node, "body", None) for node in nodes)
+    first = (body[0] for body in bodies if isinstance(body, list) and body)
+    return {statement.value for statement in first if isinstance(statement, ast.Expr)}
+
+
+def named_in(nodes: Nodes) -> set[str]:
+    """Names of extensions that a module spells, wherever it does: also as a default, a key or an argument."""
+    about = docstrings(nodes)
+    constants = (node for node in nodes if isinstance(node, ast.Constant) and node not in about)
+    return {node.value for node in constants if isinstance(node.value, str)} & NAMES
+
+
+def test_names_of_every_kind_are_looked_for() -> None:
+    assert set(NAMED) < set(registry.PACKAGES)
+    # Statistics, measurements, noise, definitions and adjustments are parts of an answer, and the policy names some of them.
+    assert set(registry.PACKAGES) - set(NAMED) == {
+        "statistics",
+        "measurements",
+        "mechanisms",
+        "definitions",
+        "postprocess",
+    }
+    assert {"median", "residual", "duckdb", "to_csv", "csv", "odds_ratio"} <= NAMES
+
+
+def test_no_module_above_the_extensions_spells_the_name_of_one() -> None:
     senses = set()
-    for path in (p for room in ROOMS for p in sorted((ROOT / room).rglob("*.py"))):
-        place = path.relative_to(ROOT).as_posix()
-        for name in named_in(path.read_text()):
+    for path in modules_of(*ROOMS):
+        for name in named_in(nodes_of(path)):
+            place = place_of(path)
             assert (place, name) in OTHER_SENSE, f"{place} knows {name!r} by name"
             senses.add((place, name))
     assert senses == set(OTHER_SENSE), "an exception that nothing needs"
 
 
 def test_no_page_decides_by_the_name_of_an_extension() -> None:
-    for path in sorted((ROOT / "server" / "templates").rglob("*.html")):
-        for expression in re.findall(r"\{[%{].*?[%}]\}", path.read_text(), re.DOTALL):
-            for compared in re.findall(r"""[!=]=\s*["'](\w+)["']""", expression):
-                assert compared not in NAMES, f"{path.name} knows {compared!r} by name"
+    texts = {
+        path.name: re.findall(r"\{[%{].*?[%}]\}", path.read_text(), re.DOTALL)
+        for path in sorted((ROOT / "server" / "templates").rglob("*.html"))
+    }
+    texts |= {path.name: [path.read_text()] for path in sorted((ROOT / "server" / "static").glob("*.js"))}
+    assert len(texts) > 20
+    for name, expressions in texts.items():
+        for expression in expressions:
+            for compared in re.findall(r"""(?:[!=]==?|\bin)\s*[\[(]?["'](\w+)["']""", expression):
+                assert compared not in NAMES, f"{name} knows {compared!r} by name"
 
 
 @pytest.mark.parametrize(
@@ -88,19 +118,92 @@ def test_no_page_decides_by_the_name_of_an_extension() -> None:
         'def f(strategy="residual"): pass',
         "class State:\n    measure: str = 'total'",
         "match name:\n    case 'mean': pass",
+        "def f():\n    special = ['median']\n    return special",
+        'plan(measure="quantile")',
+        'def f():\n    """Of a measure."""\n    return axes, "mean", ""',
     ],
 )
 def test_the_search_finds_what_it_is_for(text: str) -> None:
-    assert named_in(text)
+    assert named_in(read(text))
+
+
+def test_what_is_said_about_a_module_is_no_use_of_a_name() -> None:
+    assert not named_in(read('"""median"""\n\n\ndef f() -> None:\n    """mean"""\n'))
+
+
+def reached(nodes: Nodes) -> Iterator[str]:
+    """Every module that is imported, however it is written: also by a call with its name."""
+    yield from imported(nodes)
+    for node in nodes:
+        if isinstance(node, ast.Constant) and str(node.value).startswith("dalenius."):
+            yield str(node.value)
+
+
+def is_extension(module: str) -> bool:
+    """Whether it is the file of an extension that nobody may know by name."""
+    package, _, name = module.removeprefix("dalenius.").rpartition(".")
+    return package in NAMED and name in registry.names(package)
 
 
 def test_no_module_above_the_extensions_imports_one_by_its_file() -> None:
-    for path in (p for room in ROOMS for p in sorted((ROOT / room).rglob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text())):
-            module = str(getattr(node, "module", "")) if isinstance(node, ast.ImportFrom) else ""
-            package, _, name = module.removeprefix("dalenius.").rpartition(".")
-            is_named = package in NAMED and name in registry.names(package)
-            assert not is_named, f"{path.name} imports {module}"
+    for path in modules_of(*ROOMS):
+        for module in reached(nodes_of(path)):
+            assert not is_extension(module), f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from dalenius.methods.median import MedianMethod",
+        "from dalenius.methods import median",
+        "import dalenius.engines.duckdb",
+        'importlib.import_module("dalenius.publish.to_csv")',
+    ],
+)
+def test_an_import_of_an_extension_is_seen(text: str) -> None:
+    assert any(map(is_extension, reached(read(text))))
+
+
+# Collections that hold names of one kind of extension where another meaning is intended, with what they are.
+NO_LISTS = {
+    "core/release.py": "an older spelling of two measures, which stays readable",
+    "inference/_mean_interval.py": "the two tables that stand beside every mean of a list",
+    "inference/parametric.py": "models of a law's estimate; and shapes of noise so wide that a table of it would be too long",
+    "inference/small_area.py": "what a release says its cells are",
+    "linear/estimates.py": "formulas of a stored law, by the word in the law",
+    "linear/tabulation.py": "what a release says its cells are",
+    "methods/_blocks.py": "how answers of blocks are put together",
+    "methods/_replicates.py": "promises that have a delta",
+    "methods/propose_test_release.py": "estimates that the method knows a bound of, its own key",
+    "methods/sample_and_aggregate.py": "how answers of blocks are put together, its own key",
+}
+# Checks, demonstrations and reproductions say what they check, show and reproduce.
+ASIDE = ("audit", "demo", "reproduce", "testing")
+
+
+def listed_in(nodes: Nodes) -> set[tuple[str, ...]]:
+    """Collections of two or more words most of which are names of one kind of extension."""
+    lists = set()
+    for node in (n for n in nodes if isinstance(n, ast.Dict | ast.Tuple | ast.List | ast.Set)):
+        parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        words = {p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)}
+        for package in registry.PACKAGES if len(words) > 1 else ():
+            names = words & set(registry.names(package))
+            if len(names) > 1 and 5 * len(names) >= 3 * len(words):
+                lists.add(tuple(sorted(names)))
+    return lists
+
+
+def test_extensions_are_found_and_never_listed() -> None:
+    lists = {place_of(path) for path in MODULES if room_of(path) not in ASIDE and listed_in(nodes_of(path))}
+    assert lists == set(NO_LISTS)
+
+
+@pytest.mark.parametrize(
+    "text", ['KNOWN = ("pure", "approximate")', '{"total": 1, "mean": 2}', 'Literal["memory", "duckdb"]']
+)
+def test_a_list_of_extensions_is_seen(text: str) -> None:
+    assert listed_in(read(text))
 
 
 DATASET = """

@@ -42,15 +42,14 @@ def _parquet(domain: Domain, columns: Columns, secret: bytes) -> Source:
     return source
 
 
-ELSEWHERE = ("postgresql", "spark")
-FACTORIES = engine_kit.factories(FOLDER, ELSEWHERE) | {
+FACTORIES = engine_kit.factories(FOLDER) | {
     "duckdb, streaming": _streaming,
     "duckdb, parquet": _parquet,
 }
 every_factory = pytest.mark.parametrize("factory", FACTORIES.values(), ids=list(FACTORIES))
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", engine_kit.elsewhere())
 def test_an_engine_with_a_server_of_its_own_runs_the_kit_in_its_own_test(name: str) -> None:
     text = (Path(__file__).parent.parent / "engines" / f"test_{name}.py").read_text()
     assert "check_stacked(" in text and "check_fingerprint(" in text

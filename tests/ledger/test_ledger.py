@@ -376,7 +376,7 @@ def test_a_lost_or_foreign_secret_is_noticed(ledger, opener, tmp_path):
     with pytest.raises(LedgerMismatch, match="folder of keys"):
         opener(keys=tmp_path / "elsewhere")
     assert not (tmp_path / "elsewhere").exists()
-    name, signer = "population/people", KeyFolder(tmp_path / "keys")._path("anchor")
+    name, signer = "population/people", KeyFolder(tmp_path / "keys").path("anchor")
     lost = KeyFolder(tmp_path / "lost")
     lost.folder.mkdir()
     shutil.copy(signer, lost.folder)

@@ -280,6 +280,7 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
     from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
     from dalenius.errors import ParameterError
+    from dalenius.spec.document import DEFAULT_MEASURE, DEFAULT_MEASURE_OF_NUMBERS
 
     listed = {v.name: len(v.categories) for v in variables if v.bounds is None}
     names = list(listed)
@@ -289,7 +290,7 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
             raise ParameterError("No variable is left, so there is no table to release. Nothing was written.")
         return (
             [],
-            "mean",
+            DEFAULT_MEASURE_OF_NUMBERS,
             ask("The mean of which number?", lambda a: chosen(a, numbers, most=1), numbers[0])[0],
         )
     for number, name in enumerate(names, start=1):
@@ -300,7 +301,7 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
         # A variable with one category makes a table of one cell.
         next((name for name, size in listed.items() if size > 1), names[0]),
     )
-    return axes, "count", ""
+    return axes, DEFAULT_MEASURE, ""
 
 
 def _share() -> Fraction:

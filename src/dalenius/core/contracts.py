@@ -117,7 +117,8 @@ class Engine(Protocol):
     """How microdata are opened.
 
     Engines are asked in the order of `turn`: 0 for one that is made for some kind of data, 1 for the general one, 2 for
-    the reference. What an engine opens for files that end in `suffixes` is a `DraftSource`.
+    the reference. What an engine opens for files that end in `suffixes` is a `DraftSource`. One that opens neither a table in
+    memory nor a Parquet file states `stored(table, folder)`, which writes an Arrow table in its own form, for the kit.
     """
 
     turn: ClassVar[int]
@@ -147,6 +148,7 @@ class Mechanism(IntegerLaw, Protocol):
 
     A mechanism whose other parameters depend on the sensitivity (a truncation, for example) is also `Tailored`. One too
     wide for a table states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms for its loss states the hooks that `exact/loss.py` names.
+    One that earlier versions calibrated by a weaker statement says `is_recalibrated`: what they published still answers.
     """
 
     evidence: ClassVar[Evidence]
@@ -283,7 +285,8 @@ class Plan(Protocol):
 class Definition(Protocol):
     """A privacy definition: what a sequence of steps costs under it.
 
-    `page` is the account that pays; mechanisms of `by_name_only` are used if a request names them.
+    `page` is the account that pays; mechanisms of `by_name_only` are used if a request names them. One that earlier versions
+    priced by a weaker statement says `is_recalibrated`.
     """
 
     name: ClassVar[str]

@@ -24,9 +24,6 @@ from dalenius.publish._document import from_json
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.policy import PolicyDocument
 
-# Laws that are calibrated by a tighter statement than in earlier versions.
-_RECALIBRATED = ("truncated_laplace", "truncated_normal", "max_entropy", "custom_utility")
-
 
 def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
     """Digest of what the plan will do: the law of every measurement, and the policy's rules that shape the answer.
@@ -89,7 +86,9 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 def may_differ(plan: TablePlan) -> bool:
     """Whether an earlier version could have planned the same request with another law."""
-    return plan.definition == "probabilistic" or plan.mechanism in _RECALIBRATED
+    named = (("definitions", plan.definition), ("mechanisms", plan.mechanism))
+    used = [registry.get(package, name) for package, name in named if name in registry.names(package)]
+    return any(getattr(extension, "is_recalibrated", False) for extension in used)
 
 
 def published_before(

@@ -96,7 +96,8 @@ def _totals(
         if set(names) not in (set(), {axis.name for axis in table.space.axes}):
             raise Unsupported("A mean does not add up; ask for the intervals of the whole table.")
         return mean_intervals(release, table, confidence, together)
-    if table.measure not in (*ADDITIVE, "squared weights", "dominated cells", "propose_test_release"):
+    # A release with one additive law shows what was measured, whatever it is called.
+    if table.measure not in (*ADDITIVE, "squared weights") and not isinstance(release.law, Additive):
         raise Unsupported(
             f"A released {table.measure} is a selected value, or carries noise that follows the data: how far it is off"
             " depends on the data and is not published, so that there is no valid interval for it.",

@@ -19,13 +19,14 @@ class KeyFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Where a secret lies, or would lie."""
         return self.folder / (hashlib.sha256(name.encode()).hexdigest()[:24] + ".key")
 
     def find(self, name: str) -> bytes | None:
         """The secret, if there is one."""
         try:
-            content = self._path(name).read_bytes()
+            content = self.path(name).read_bytes()
         except FileNotFoundError:
             return None
         if len(content) != SIZE:
@@ -38,7 +39,7 @@ class KeyFolder:
         if key is not None:
             return key
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._path(name)
+        path = self.path(name)
         draft = path.with_suffix(f".{os.getpid()}.{SystemRandomness().bytes(4).hex()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Table
+from dalenius.linear.tabulation import ADDITIVE
 from dalenius.linear.whole import whole_values
 
 _MOST_DIGITS = 6
@@ -41,7 +42,7 @@ def _display(table: Table, whole: FloatArray | None) -> Display:
         return Display(table=table, values=whole, digits=0, rounding=WHOLE)
     digits = precision(table)
     is_cut = bool(np.any(np.abs(table.values - np.round(table.values, digits)) > 1e-9))
-    is_sum = table.measure in ("count", "total", "weighted count")
+    is_sum = table.measure in ADDITIVE
     return Display(
         table=table, values=table.values, digits=digits, rounding=INEXACT if is_cut and is_sum else ""
     )

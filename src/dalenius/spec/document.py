@@ -23,6 +23,8 @@ from dalenius.spec.coding import canonical_text
 
 # What a request asks for that names no measure.
 DEFAULT_MEASURE = "count"
+# What is asked first of a number, where there is nothing to count by.
+DEFAULT_MEASURE_OF_NUMBERS = "mean"
 
 
 def exact(value: object) -> Fraction:

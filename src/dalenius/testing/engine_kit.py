@@ -6,7 +6,7 @@ which only tests may do.
 """
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,22 +35,29 @@ class Case:
     values: tuple[ValuesQuery, ...] = ()
 
 
-def factories(folder: Path, elsewhere: Collection[str] = ()) -> dict[str, Factory]:
-    """One factory for each engine: from a table in memory if it accepts one, otherwise from a file in the folder.
-
-    Engines that need a server of their own are run `elsewhere`, through the same kit.
-    """
+def factories(folder: Path) -> dict[str, Factory]:
+    """One factory for each engine that opens a table in memory or a file; `elsewhere` names the others."""
     engines = registry.every("engines").items()
-    return {name: factory_of(engine, folder) for name, engine in engines if name not in elsewhere}
+    return {name: factory_of(engine, folder) for name, engine in engines if name not in elsewhere()}
+
+
+def elsewhere() -> tuple[str, ...]:
+    """Engines that accept neither a table nor a file: they need a server, and run the kit in a test of their own."""
+    return tuple(name for name, engine in registry.every("engines").items() if not _opens_here(engine))
+
+
+def _opens_here(engine: Any) -> bool:
+    return engine.accepts(arrow({})) or engine.accepts(Path("data.parquet")) or hasattr(engine, "stored")
 
 
 def factory_of(engine: Any, folder: Path) -> Factory:
-    """How to open an engine on columns."""
+    """How to open an engine on columns; one with files of its own form says by `stored(table, folder)` how they are written."""
     if engine.accepts(arrow({})):
         return lambda domain, columns, secret: engine.open(domain, arrow(columns), secret)
     if engine.accepts(folder / "data.parquet"):
         return lambda domain, columns, secret: engine.open(domain, parquet(columns, folder), secret)
-    raise AssertionError(f"{engine.__name__} accepts neither a table in memory nor a file.")
+    assert hasattr(engine, "stored"), f"{engine.__name__} accepts neither a table in memory nor a file."
+    return lambda domain, columns, secret: engine.open(domain, engine.stored(arrow(columns), folder), secret)
 
 
 def arrow(columns: Columns) -> Any:

@@ -74,6 +74,8 @@ def _texts(form: Format, content: bytes) -> Iterator[str]:
         reader = _Reader()
         reader.feed(content.decode())
         yield from reader.texts
+    elif form.media_type.startswith("text/"):
+        yield from content.decode().splitlines()
     else:
         assert form.read is not None, f"nothing reads {form.media_type}; state how {form.name} is read"
         yield from _leaves(

@@ -1,4 +1,4 @@
-"""A server that serves the rule kit's rows many times over, each time under another policy: a population of its own each.
+"""A server that serves the rule kit's rows (or others) many times over, each time under another policy: a population of its own each.
 
 The rows lie in a file of a form that only a planted engine reads, which is quick to open, and shows that the documents of a
 server find an engine by what it accepts.
@@ -40,10 +40,14 @@ class Toys:
     client: TestClient
     token: str
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of an analyst."""
+        return {"Authorization": f"Bearer {self.token}"}
+
     def post(self, path: str, document: Mapping[str, Any]) -> httpx.Response:
         """As an analyst, on /api/v1/datasets."""
-        headers = {"Authorization": f"Bearer {self.token}"}
-        return self.client.post(f"/api/v1/datasets/{path}", json=dict(document), headers=headers)
+        return self.client.post(f"/api/v1/datasets/{path}", json=dict(document), headers=self.headers)
 
 
 def name_of(*words: str) -> str:
@@ -53,14 +57,18 @@ def name_of(*words: str) -> str:
 
 @contextmanager
 def serving(
-    folder: Path, policies: Mapping[str, Mapping[str, Any]], lists: Mapping[str, Any]
+    folder: Path,
+    policies: Mapping[str, Mapping[str, Any]],
+    lists: Mapping[str, Any],
+    declared: Mapping[str, Any] = rule_kit.DATASET,
+    rows: Mapping[str, Any] = rule_kit.ROWS,
 ) -> Iterator[Toys]:
     """Data sets by name, each under its policy and with its list if it has one; registered, lists released."""
-    (folder / "toys.columns").write_text(json.dumps(rule_kit.ROWS))
+    (folder / "toys.columns").write_text(json.dumps(rows))
     entries = []
     for name, policy in policies.items():
-        own = rule_kit.DATASET["dataset"] | {"name": name, "population": name, "source": "toys.columns"}
-        (folder / f"{name}.json").write_text(json.dumps(rule_kit.DATASET | {"dataset": own}))
+        own = {**declared["dataset"], "name": name, "population": name, "source": "toys.columns"}
+        (folder / f"{name}.json").write_text(json.dumps({**declared, "dataset": own}))
         (folder / f"{name}.policy.json").write_text(json.dumps(policy))
         entry = {"document": f"{name}.json", "policy": f"{name}.policy.json"}
         if name in lists:
