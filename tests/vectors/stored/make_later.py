@@ -127,12 +127,16 @@ def recorded(curator: Curator, source: Source, name: str, request: Request) -> d
     form, plan = form_of(document, curator.domain), curator.plan(document)
     fixed, decided = plan_digest(plan, curator.policy), form.decided(plan.mechanism, plan.strategy)
     source.begin(name)
+    made = answered(curator.release(document))
+    if any(hasattr(measurement, "with_secret") for measurement in plan.measurements):
+        # Keyed noise is bound to the fingerprint of the registration, whose form belongs to the engine.
+        made.pop("release")
     return {
         "digest": form.digest,
         "decided": decided,
         "plan": fixed,
         "key": memo_key(decided, curator.holding.domain_digest, FINGERPRINT, fixed),
-        **answered(curator.release(document)),
+        **made,
     }
 
 
