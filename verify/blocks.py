@@ -1,9 +1,10 @@
 """Sample and aggregate: mean square errors beside the prediction, the number of blocks, and coverage, through plan and measurement.
 
 Claim, fixed before the first run. Exponential, logit, Gaussian mean and variance at n = 10^3 to 10^6, epsilon 1, all of the budget on
-the sum: MSE * n I(theta) differs from the prediction of the plan by at most four Monte-Carlo standard errors, and so does the one with the
-predicted number of blocks from being no worse than the one with n^0.6. With error = "sampling" at n = 5,000 a binomial test at 0.0005
-does not reject that 95 % intervals cover at least 94 %, for every model and aggregate, at epsilon 4 and rho 1.
+the sum: MSE * n I(theta) differs from the prediction of the plan by at most four Monte-Carlo standard errors (and 2 % of it), and so does
+the one with the predicted number of blocks from being no worse than the one with n^0.6; 400 runs, at 10^6 100 runs. With error = "sampling"
+at n = 5,000 and epsilon 1, rho 0.1, epsilon 4 and rho 1, 1,000 runs: in no setting a binomial test at 0.0005 rejects that 95 % intervals
+cover at least 94 %, for every model and aggregate that is not refused. Plans are the same under add-remove and replace, which is checked.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.core.sealed import Sealed
+from dalenius.errors import Unsupported
 from dalenius.linear.estimates import Estimated, estimated
 from dalenius.methods._blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
@@ -48,16 +50,21 @@ PROCESSES: Mapping[str, Process] = {
 }
 PURE: Mapping[str, Any] = {"definition": "pure", "epsilon": 1}
 COVERED = {
+    "epsilon 1": PURE,
+    "rho 0.1": {"definition": "zero_concentrated", "rho": "0.1"},
     "epsilon 4": {"definition": "pure", "epsilon": 4},
     "rho 1": {"definition": "zero_concentrated", "rho": 1},
 }
 
 
-def planned(model: str, n: int, privacy: Mapping[str, Any], **more: Any) -> TablePlan:
+def planned(
+    model: str, n: int, privacy: Mapping[str, Any], relation: str = "add-remove", **more: Any
+) -> TablePlan:
     """The plan of one setting; the number of rows is declared."""
     process = PROCESSES[model]
     dataset = {
         "dataset": {"name": "simulated", "population": "simulated", "size": n, "public": True},
+        "unit": {"relation": relation},
         "variables": {"x": {"bounds": list(process.bounds), "step": process.step, "missing": 0}},
     }
     table = {"measure": "sample_and_aggregate", "of": "x", "model": model, "range": list(process.range)}
@@ -83,10 +90,10 @@ def answered(plan: TablePlan, values: np.ndarray, seed: str) -> Estimated:
 
 
 def values_of(process: Process, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Sorted values in steps, as an engine gives them."""
+    """Values in steps; an engine sorts them, which matters to no block because their records are drawn at random."""
     steps = 1 / float(process.step)
     low, high = (end * steps for end in process.bounds)
-    return np.sort(np.clip(np.rint(process.draw(rng, n) * steps), low, high)).astype(np.int64)
+    return np.clip(np.rint(process.draw(rng, n) * steps), low, high).astype(np.int64)
 
 
 def efficiency(model: str, n: int, runs: int) -> dict[str, Any]:
@@ -132,7 +139,12 @@ def efficiency(model: str, n: int, runs: int) -> dict[str, Any]:
 def coverage(model: str, aggregate: str, budget: str, runs: int) -> dict[str, Any]:
     """Of 95 % intervals with sampling at n = 5,000."""
     n, process = 5_000, PROCESSES[model]
-    plan = planned(model, n, COVERED[budget], aggregate=aggregate)
+    try:
+        plan = planned(model, n, COVERED[budget], aggregate=aggregate)
+    except Unsupported as refusal:
+        return {"refused": refusal.message, "ok": aggregate == "winsorised"}
+    other = planned(model, n, COVERED[budget], "replace", aggregate=aggregate)
+    is_same = [step.law for step in plan.measurements] == [step.law for step in other.measurements]
     rng = np.random.default_rng([17, list(PROCESSES).index(model)])
     hits, widths = 0, []
     for run in range(runs):
@@ -145,20 +157,20 @@ def coverage(model: str, aggregate: str, budget: str, runs: int) -> dict[str, An
         "blocks": plan.preview["records"],
         "coverage": hits / runs,
         "width beside the efficient one": float(np.median(widths)) / textbook,
-        "ok": bool(binomtest(hits, runs, 0.94, alternative="less").pvalue >= 0.0005),
+        "ok": bool(is_same and binomtest(hits, runs, 0.94, alternative="less").pvalue >= 0.0005),
     }
 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Every setting."""
-    sizes = {1_000: 400, 10_000: 400, 100_000: 100, 1_000_000: 20}
+    sizes = {1_000: 400, 10_000: 400, 100_000: 400, 1_000_000: 100}
     if quick:
         sizes = {1_000: 100, 10_000: 50}
     errors = {
         f"{model}, n = {n:,}": efficiency(model, n, runs) for model in PROCESSES for n, runs in sizes.items()
     }
     covered = {
-        f"{model}, {aggregate}, {budget}": coverage(model, aggregate, budget, 100 if quick else 400)
+        f"{model}, {aggregate}, {budget}": coverage(model, aggregate, budget, 100 if quick else 1000)
         for model in PROCESSES
         for aggregate in ("mean", "median", "winsorised")
         for budget in COVERED

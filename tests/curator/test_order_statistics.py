@@ -11,7 +11,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.errors import DaleniusError, ParameterError, UnknownName, Unsupported
 from dalenius.exact.smooth_noise import Cauchy
 from dalenius.methods._order_statistic import default_beta
 from dalenius.spec.request import RequestDocument
@@ -53,7 +53,7 @@ def released(planned, relation=Relation.ADD_REMOVE):
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-@pytest.mark.parametrize("method", ["exponential", "cauchy", "lomax"])
+@pytest.mark.parametrize("method", ["exponential", "cauchy", "lomax", "student", "polynomial"])
 def test_medians_by_every_method(method, relation):
     planned = plan(request(statistic="median", method=method), relation=relation)
     assert planned.reservation.epsilon == 2
@@ -80,6 +80,33 @@ def test_a_quartile_under_zero_concentrated_privacy():
     assert planned.measurements[0].epsilon == 2
     assert planned.reservation.rho <= F(1, 2)
     assert abs(released(planned).values[0] - 150) < 20
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_laplace_log_normal_noise_is_priced_by_rho(relation):
+    asked = request("zero_concentrated", {"rho": 2}, statistic="median", method="laplace_log_normal")
+    planned = plan(asked, relation=relation)
+    assert planned.measurements[0].noise.epsilon == 2 and planned.reservation.rho == 2
+    assert abs(released(planned, relation).values[0] - 200) < 60
+    with pytest.raises(ParameterError, match="rho"):
+        plan(request(statistic="median", method="laplace_log_normal"))
+
+
+@pytest.mark.parametrize("method", ["student", "polynomial", "laplace_log_normal"])
+def test_every_shape_has_a_beta_that_serves_it(method):
+    pure = method != "laplace_log_normal"
+    for shape in ("1", "3/2", "3", "8", "20"):
+        definition, amounts = ("pure", {"epsilon": 1}) if pure else ("zero_concentrated", {"rho": "1/2"})
+        asked = request(definition, amounts, statistic="median", method=method, shape=shape)
+        if method == "polynomial" and shape == "1":
+            with pytest.raises(ParameterError):
+                plan(asked)
+        else:
+            assert plan(asked).measurements[0].noise.scale > 0
+    with pytest.raises(ParameterError, match="shape"):
+        plan(request(definition, amounts, statistic="median", method=method, shape="21"))
+    with pytest.raises(DaleniusError):
+        plan(request(statistic="median", method="cauchy", shape="3"))
 
 
 def test_default_beta_costs_nothing():

@@ -124,7 +124,16 @@ def test_eight_times_less_noise_than_the_paper():
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE], ids=lambda n: str(n.relation))
-@pytest.mark.parametrize("noise", [Cauchy(F(1), F("0.7")), Lomax(F(1), F("0.3"))], ids=lambda n: n.name)
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Cauchy(F(1), F("0.7")),
+        Lomax(F(1), F("0.3")),
+        StudentT(F(1), F(1, 9), F(3)),
+        Polynomial(F(1), F(1, 8), F(3)),
+    ],
+    ids=lambda n: n.name,
+)
 def test_losses_on_exhaustive_neighbours(neighbours, noise):
     universe, base = (0, 1, 2, 4), rational_base(noise.beta)
     grid = np.concatenate([np.linspace(-30, 30, 1201), [-1e5, 1e5, -1e8, 1e8]])
@@ -144,6 +153,37 @@ def test_losses_on_exhaustive_neighbours(neighbours, noise):
             if other in logs
         )
         assert 0.3 < worst <= 1 + 1e-9
+
+
+def laplace_log_normal_density(z: np.ndarray, s: float) -> np.ndarray:
+    """Of X exp(sY), X Laplace and Y standard normal, by a sum over Y."""
+    y = np.linspace(-8, 8, 801)
+    weights = np.exp(-y * y / 2) / np.exp(-y * y / 2).sum()
+    widths = np.exp(s * y)
+    return (weights / (2 * widths) * np.exp(-np.abs(z)[:, None] / widths)).sum(axis=1)
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE], ids=lambda n: str(n.relation))
+def test_laplace_log_normal_noise_loses_at_most_rho_on_exhaustive_neighbours(neighbours):
+    """Renyi divergences of several orders; with half of the scale they are too large."""
+    noise, universe = LaplaceLogNormal(F(1), F(1, 5), F(1, 2)), (0, 2, 4)
+    statistic = Quantile(query=ValuesQuery(value="x"), low=0, high=4)
+    points = np.concatenate([-np.geomspace(1e-4, 3e4, 1500)[::-1], np.geomspace(1e-4, 3e4, 1500)])
+    worst = {F(1): 0.0, F(1, 2): 0.0}
+    for factor in (F(1), F(1, 2)):
+        logs, base = {}, rational_base(noise.beta)
+        for n in range(4):
+            for data in brute.multisets(universe, n):
+                size = float(statistic.smooth(data, base, neighbours) * noise.scale * factor)
+                inside = laplace_log_normal_density((points - statistic.value(data)) / size, 0.5)
+                logs[data] = np.log(inside / size)
+        for data, p in logs.items():
+            for other in brute.neighbours_of(data, universe, neighbours.relation):
+                if other in logs:
+                    for order in (1.05, 2.0, 8.0):
+                        mass = np.trapezoid(np.exp(order * p + (1 - order) * logs[other]), points)
+                        worst[factor] = max(worst[factor], log(mass) / (order - 1) / order)
+    assert 0.05 < worst[F(1)] <= 0.5 < worst[F(1, 2)]
 
 
 def ks(noise, cdf, seed: str, draws: int = 1500) -> float:

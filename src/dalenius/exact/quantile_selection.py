@@ -7,8 +7,9 @@ two outputs' odds moves by at most base ** (-2 * change of s), and the draw is o
 weights. No floating point, no tables per data set.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
@@ -49,40 +50,71 @@ def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> t
     return reaching_weights(base, max(high - low, 1) << _FAR_BITS, 1)
 
 
-def groups(values: IntArray, low: int, high: int, q: Fraction) -> Iterator[tuple[int, int, int]]:
-    """(first, last, score) of maximal runs of grid points with the same counts below and up to them."""
-    n, a, b = len(values), q.numerator, q.denominator
-    unique, counts = np.unique(np.clip(values, low, high), return_counts=True)
-    before, position = 0, low
-    for point, count in zip(unique.tolist(), counts.tolist(), strict=True):
-        if position < point:
-            yield position, point - 1, max(0, b * before - a * n, a * n - b * before)
-        yield point, point, max(0, b * before - a * n, a * n - b * (before + count))
-        before += count
-        position = point + 1
-    if position <= high:
-        yield position, high, max(0, b * before - a * n, a * n - b * before)
+Runs = tuple[IntArray, IntArray, IntArray]
+
+
+def score_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int) -> Runs:
+    """(first, last, score) of maximal runs of grid points with the same counts below and up to them.
+
+    Values are sorted, and scores are distances from a rank in parts of a record. The runs follow each other without a gap.
+    """
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    counts = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
+    # A gap before the first value, a value, a gap, …, and a gap after the last: every value is a run of one point.
+    twice = np.repeat(ordered[counts[1:] - 1], 2)
+    firsts, lasts = np.concatenate([[low], twice]), np.concatenate([twice, [high]])
+    firsts[2::2] += 1
+    lasts[:-1:2] -= 1
+    around = parts * np.repeat(counts, 2) - rank
+    scores = np.maximum(0, np.maximum(around[:-1], -around[1:]))
+    keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
+    return firsts[keep], lasts[keep], scores[keep]
+
+
+def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
+    """One grid point of the runs, with probability proportional to the weight of its score.
+
+    Scores fall to the rank and rise beyond it, and all from the last weight on weigh the same: only the runs near the rank are gone
+    through one by one.
+    """
+    firsts, lasts, scores = runs
+    far, last = w[-1], len(w) - 1
+    near = np.flatnonzero(scores < last)
+    start, stop = (int(near[0]), int(near[-1]) + 1) if len(near) else (0, 0)
+    places = np.minimum(scores[start:stop], last).tolist()
+    sizes = (lasts[start:stop] - firsts[start:stop] + 1).tolist()
+    least, most = int(firsts[0]), int(lasts[-1])
+    left = int(firsts[start]) - least
+    right = most - int(lasts[stop - 1]) if stop else most - least + 1
+    sums = list(
+        accumulate((size * w[place] for size, place in zip(sizes, places, strict=True)), initial=left * far)
+    )
+    draw = below(rng, sums[-1] + right * far)
+    if draw < sums[0]:
+        return int(least + draw // far)
+    if draw >= sums[-1]:
+        return int(most - right + 1 + (draw - sums[-1]) // far)
+    index = bisect_right(sums, draw) - 1
+    return int(firsts[start + index] + (draw - sums[index]) // w[places[index]])
+
+
+def _runs(values: IntArray, low: int, high: int, q: Fraction) -> Runs:
+    cut = np.clip(values, low, high)
+    ordered = cut if bool(np.all(cut[1:] >= cut[:-1])) else np.sort(cut)
+    return score_runs(ordered, low, high, q.denominator, q.numerator * len(ordered))
 
 
 def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
     """One grid point, drawn with probability proportional to its weight."""
-    last = len(w) - 1
-    runs = [(first, end, w[min(s, last)]) for first, end, s in groups(values, low, high, q)]
-    total = sum((end - first + 1) * weight for first, end, weight in runs)
-    draw = below(rng, total)
-    for first, end, weight in runs:
-        mass = (end - first + 1) * weight
-        if draw < mass:
-            return first + draw // weight
-        draw -= mass
-    raise AssertionError("the draw is below the total")
+    return drawn_point(_runs(values, low, high, q), w, rng)
 
 
 def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...]) -> list[Fraction]:
     """Exact output probabilities of every grid point; for checks on small domains."""
     last = len(w) - 1
     weights = [0] * (high - low + 1)
-    for first, end, s in groups(values, low, high, q):
+    runs = (part.tolist() for part in _runs(np.asarray(values, dtype=np.int64), low, high, q))
+    for first, end, s in zip(*runs, strict=True):
         for y in range(first, end + 1):
             weights[y - low] = w[min(s, last)]
     total = sum(weights)

@@ -10,14 +10,13 @@ References: Kaplan, Schnapp & Stemmer (2022), with the tie-aware score of `quant
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
 
 from dalenius.core.law import IntArray
-from dalenius.core.randomness import RandomSource, below
-from dalenius.exact.quantile_selection import score_weights
+from dalenius.core.randomness import RandomSource
+from dalenius.exact.quantile_selection import Runs, drawn_point, score_runs, score_weights
 
 # Ranks are counted in parts of a record, so that scores are whole numbers.
 PARTS = 60
@@ -102,43 +101,16 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
     return values * fineness + parts
 
 
-def runs(ordered: IntArray, low: int, high: int, aim: RankStep) -> tuple[IntArray, IntArray, IntArray]:
+def runs(ordered: IntArray, low: int, high: int, aim: RankStep) -> Runs:
     """(first, last, score) of maximal runs of grid points with the same counts below and up to them."""
-    rank = aim.part * len(ordered) + aim.shift
-    ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    counts = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
-    # A gap before the first value, a value, a gap, …, and a gap after the last: every value is a run of one point.
-    twice = np.repeat(ordered[counts[1:] - 1], 2)
-    firsts, lasts = np.concatenate([[low], twice]), np.concatenate([twice, [high]])
-    firsts[2::2] += 1
-    lasts[:-1:2] -= 1
-    around = PARTS * np.repeat(counts, 2) - rank
-    scores = np.maximum(0, np.maximum(around[:-1], -around[1:]))
-    keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
-    return firsts[keep], lasts[keep], scores[keep]
+    return score_runs(ordered, low, high, PARTS, aim.part * len(ordered) + aim.shift)
 
 
 def choose(
     ordered: IntArray, low: int, high: int, aim: RankStep, w: tuple[int, ...], rng: RandomSource
 ) -> int:
     """One grid point in [low, high], drawn with probability proportional to its weight."""
-    firsts, lasts, scores = runs(ordered, low, high, aim)
-    places = np.minimum(scores, len(w) - 1).tolist()
-    sizes = (lasts - firsts + 1).tolist()
-    sums = list(accumulate(size * w[place] for size, place in zip(sizes, places, strict=True)))
-    draw = below(rng, sums[-1])
-    index = _first_above(sums, draw)
-    rest = draw - (sums[index - 1] if index else 0)
-    return int(firsts[index] + rest // w[places[index]])
-
-
-def _first_above(sums: list[int], draw: int) -> int:
-    """The first place whose running sum is above the draw."""
-    low, high = 0, len(sums) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if sums[middle] > draw else (middle + 1, high)
-    return low
+    return drawn_point(runs(ordered, low, high, aim), w, rng)
 
 
 def chances(

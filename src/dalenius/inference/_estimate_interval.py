@@ -8,7 +8,7 @@ from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.estimates import deconvolved_ends, is_resampled
+from dalenius.linear.estimates import curves_of, deconvolved_ends, is_resampled
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
@@ -18,6 +18,10 @@ METHODS = {
 RESAMPLED = {
     Kind.NOISE: "spread of the noisy replicates, Student's quantiles",
     Kind.NOISE_AND_SAMPLING: "calibrated to the spread of the noisy replicates",
+}
+BANDS = {
+    Kind.NOISE: "a band that holds at all points of a curve at once, from the published noise",
+    Kind.NOISE_AND_SAMPLING: "a band that holds at all points of a curve at once, from noise and sampling",
 }
 DECONVOLUTION = "deconvolution"
 
@@ -55,8 +59,11 @@ def estimate_intervals(
         )
     zeros = table.space.structural_indices
     cells = table.space.size - len(zeros)
-    level = simultaneous_confidence(confidence, cells) if together else confidence
-    how = RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind]
+    curves = curves_of(release.law, cells)
+    level = (
+        simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
+    )
+    how = RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind] if curves is None else BANDS[kind]
     if method == DECONVOLUTION:
         lower, upper = _deconvolved(release, table, kind, level)
         how = "law of the replicates without their noise; no side shorter than the calibrated one"

@@ -24,6 +24,7 @@ import numpy as np
 
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
+from dalenius.linear.distributions import Distribution
 from dalenius.linear.families import FAMILIES, FamilySums, fitted
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
@@ -32,6 +33,7 @@ from dalenius.linear.windows import window_of
 
 STRUCTURE = "estimate"
 BOOTSTRAP = "bootstrap"
+CURVES = "distribution"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
 
@@ -56,6 +58,12 @@ def is_resampled(law: Law) -> bool:
     return isinstance(law, Joint) and law.parameters.get("estimate") == BOOTSTRAP
 
 
+def curves_of(law: Law, cells: int) -> int | None:
+    """How many curves a table of so many cells shows, whose intervals already hold at all points of each; None elsewhere."""
+    is_curve = isinstance(law, Joint) and law.parameters.get("estimate") == CURVES
+    return cells // len(law.parameters["points"]) if is_curve else None  # type: ignore[union-attr]
+
+
 def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     """The estimate that a law describes, from the measured blocks."""
     name = str(law.parameters["estimate"])
@@ -68,6 +76,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         estimate = _bootstrap(law.parameters, blocks, cells)
     elif name == "family":
         estimate = _family(law.parameters, blocks, cells)
+    elif name == CURVES:
+        estimate = _curves(law.parameters, blocks, cells)
     else:
         estimate = ESTIMATES[name](Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
@@ -134,6 +144,17 @@ def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) 
         variance=unit**2 * made.variance(with_sampling=False).reshape(-1),
         sampled=unit**2 * made.variance(with_sampling=True).reshape(-1),
         ends=ends,
+    )
+
+
+def _curves(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
+    """Distribution functions, whose intervals are bands: they hold at all points of a curve at once."""
+    made = Distribution(parameters, blocks, cells)
+    return Estimated(
+        values=made.values.reshape(-1),
+        variance=made.variance(with_sampling=False),
+        sampled=made.variance(with_sampling=True),
+        ends=made.ends,
     )
 
 

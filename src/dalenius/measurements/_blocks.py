@@ -6,6 +6,7 @@ neighbours, because a row that replaces another may have its draw. A block's num
 So a step on the list that is private for c replaced entries of a list of public length is private for the data, at the same price.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, isnan
@@ -17,9 +18,11 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
-from dalenius.measurements._models import CORRECTIONS, MODELS, estimate
+from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimate_sums
 
 MOST_BLOCKS = 100_000
+# Whole numbers below it are added up exactly by floating point.
+_EXACT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,10 @@ class Blocks:
 
     def reported(self, values: IntArray) -> int:
         """What one block reports."""
-        theta = estimate(self.model, self.correction, values, float(self.unit))
+        return self.point(estimate(self.model, self.correction, values, float(self.unit)))
+
+    def point(self, theta: float) -> int:
+        """The point of the grid next to an estimate."""
         if isnan(theta):
             return self.width // 2
         lower, upper = float(self.lower), float(self.upper)
@@ -79,10 +85,28 @@ class Blocks:
 
     def numbers(self, values: IntArray, places: IntArray) -> IntArray:
         """What the blocks report, sorted: which block a number is of tells nothing."""
+        sums = self._sums(values, places)
+        if sums is not None:
+            unit = float(self.unit)
+            thetas = (estimate_sums(self.model, self.correction, each, unit) for each in sums)
+            return np.sort(np.array([self.point(theta) for theta in thetas], dtype=np.int64))
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(1, self.count))
         parts = np.split(values[order], ends)
         return np.sort(np.array([self.reported(np.sort(part)) for part in parts], dtype=np.int64))
+
+    def _sums(self, values: IntArray, places: IntArray) -> Iterator[Sums] | None:
+        """Count, sum and sum of squares of every block, where these say all and are exact in floating point; None elsewhere."""
+        model = MODELS[self.model]
+        if model.sums is None or self.correction not in model.sums:
+            return None
+        told = (values != 0).astype(np.int64) if model.is_binary else values
+        largest = int(np.abs(told).max(initial=0))
+        if largest * largest * max(len(told), 1) >= _EXACT:
+            return None
+        weights = told.astype(np.float64)
+        counted = (np.bincount(places, w, self.count) for w in (None, weights, weights * weights))
+        return zip(*(sums.astype(np.int64).tolist() for sums in counted), strict=True)
 
     def drawn(self, values: IntArray, rng: RandomSource) -> IntArray:
         """What the blocks of a fresh partition report."""

@@ -13,6 +13,9 @@ import numpy as np
 from dalenius.core.law import IntArray
 
 Fit = Callable[[IntArray, float], float]
+# The number of values of a block, their sum and that of their squares; for log odds the values are zeros and ones.
+Sums = tuple[int, int, int]
+FitSums = Callable[[Sums, float], float]
 # How an estimate is corrected: for the bias of its mean, by a formula or by leaving values out, not at all, or for that of its median.
 CORRECTIONS = ("analytic", "jackknife", "none", "central")
 # Huber's constant, and the factor by which the median distance from the median estimates a standard deviation.
@@ -26,7 +29,8 @@ class BlockModel:
 
     `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order in one over
     the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)` is the variance of the estimate times the number of values, where the values
-    have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values.
+    have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values. Where all is
+    said by three sums, `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
     """
 
     fit: Fit
@@ -35,6 +39,8 @@ class BlockModel:
     variance: Callable[[float, float], float]
     inflation: float = 0.0
     least: int = 10
+    sums: Mapping[str, FitSums] | None = None
+    is_binary: bool = False
 
 
 def estimate(name: str, correction: str, values: IntArray, unit: float) -> float:
@@ -45,6 +51,36 @@ def estimate(name: str, correction: str, values: IntArray, unit: float) -> float
         return jackknife(model.fit, values, unit) if fit is None else fit(values, unit)
     except (ArithmeticError, ValueError):
         return nan
+
+
+def estimate_sums(name: str, correction: str, sums: Sums, unit: float) -> float:
+    """The same estimate from the sums of one block."""
+    by_sums = MODELS[name].sums
+    assert by_sums is not None
+    try:
+        return by_sums[correction](sums, unit)
+    except (ArithmeticError, ValueError):
+        return nan
+
+
+def of_sums(model: "SumsModel", **more: object) -> BlockModel:
+    """A model that three sums say all about: its estimates of a list of values are those of the list's sums."""
+
+    def of_values(fit: FitSums) -> Fit:
+        def fitted(values: IntArray, unit: float) -> float:
+            told = (values != 0).astype(np.int64) if model.is_binary else values
+            return fit((len(told), int(told.sum()), int((told * told).sum())), unit)
+
+        return fitted
+
+    return BlockModel(
+        fit=of_values(model.fit),
+        corrected=of_values(model.corrected),
+        central=of_values(model.central),
+        sums={"none": model.fit, "analytic": model.corrected, "central": model.central},
+        is_binary=model.is_binary,
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def jackknife(fit: Fit, values: IntArray, unit: float) -> float:
@@ -58,32 +94,37 @@ def jackknife(fit: Fit, values: IntArray, unit: float) -> float:
     return count * fit(values, unit) - (count - 1) * mean
 
 
-def _total(values: IntArray, unit: float) -> float:
-    return int(values.sum()) * unit
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumsModel:
+    """Estimates from the three sums of a block."""
+
+    fit: FitSums
+    corrected: FitSums
+    central: FitSums
+    is_binary: bool = False
 
 
-def _mean(values: IntArray, unit: float) -> float:
-    return _total(values, unit) / len(values)
+def _mean(sums: Sums, unit: float, added: float = 0.0) -> float:
+    return (sums[1] * unit + added) / sums[0]
 
 
-def _rate(values: IntArray, unit: float, less: float = 0.0) -> float:
-    total = _total(values, unit)
-    return (len(values) - less) / total if total > 0 else inf if len(values) else nan
+def _rate(sums: Sums, unit: float, less: float = 0.0) -> float:
+    count, total = sums[0], sums[1] * unit
+    return (count - less) / total if total > 0 else inf if count else nan
 
 
-def _logit(values: IntArray, unit: float, added: float = 0.0) -> float:
-    ones = int(np.count_nonzero(values))
-    others = len(values) - ones
-    if not len(values):
+def _logit(sums: Sums, unit: float, added: float = 0.0) -> float:
+    count, ones, _ = sums
+    others = count - ones
+    if not count:
         return nan
     if not min(ones, others) and not added:
         return inf if ones else -inf
     return log((ones + added) / (others + added))
 
 
-def _variance(values: IntArray, unit: float, less: float = 0.0) -> float:
-    count = len(values)
-    total, squares = int(values.sum()), int((values * values).sum())
+def _variance(sums: Sums, unit: float, less: float = 0.0) -> float:
+    count, total, squares = sums
     return (count * squares - total * total) * unit * unit / (count * (count - less))
 
 
@@ -103,7 +144,8 @@ def _corrected_shape(values: IntArray, unit: float, skew: float = 0.0) -> float:
 
 def _beta(values: IntArray, unit: float) -> float:
     """First shape of a beta law of numbers between 0 and 1, from their first two moments."""
-    variance, mean = _variance(values, unit), _mean(values, unit)
+    sums = (len(values), int(values.sum()), int((values * values).sum()))
+    variance, mean = _variance(sums, unit), _mean(sums, unit)
     return mean * (mean * (1 - mean) / variance - 1)
 
 
@@ -158,10 +200,12 @@ MODELS: Mapping[str, BlockModel] = {
         inflation=6.0,
         least=20,
     ),
-    "exponential": BlockModel(
-        fit=_rate,
-        corrected=lambda values, unit: _rate(values, unit, 1),
-        central=lambda values, unit: _rate(values, unit, 1 / 3),
+    "exponential": of_sums(
+        SumsModel(
+            fit=_rate,
+            corrected=lambda sums, unit: _rate(sums, unit, 1),
+            central=lambda sums, unit: _rate(sums, unit, 1 / 3),
+        ),
         variance=lambda theta, spread: theta**2,
         inflation=2.0,
     ),
@@ -173,33 +217,36 @@ MODELS: Mapping[str, BlockModel] = {
         inflation=6.0,
         least=20,
     ),
-    "gaussian_mean": BlockModel(
-        fit=_mean, corrected=_mean, central=_mean, variance=lambda theta, spread: spread**2
+    "gaussian_mean": of_sums(
+        SumsModel(fit=_mean, corrected=_mean, central=_mean), variance=lambda theta, spread: spread**2
     ),
-    "gaussian_variance": BlockModel(
-        fit=_variance,
-        corrected=lambda values, unit: _variance(values, unit, 1),
-        central=lambda values, unit: _variance(values, unit, 5 / 3),
+    "gaussian_variance": of_sums(
+        SumsModel(
+            fit=_variance,
+            corrected=lambda sums, unit: _variance(sums, unit, 1),
+            central=lambda sums, unit: _variance(sums, unit, 5 / 3),
+        ),
         variance=lambda theta, spread: 2 * theta**2,
         inflation=1.0,
     ),
     "huber": BlockModel(
         fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2
     ),
-    "logit": BlockModel(
-        fit=_logit,
-        corrected=lambda values, unit: _logit(values, unit, 1 / 2),
-        central=lambda values, unit: _logit(values, unit, 1 / 6),
+    "logit": of_sums(
+        SumsModel(
+            fit=_logit,
+            corrected=lambda sums, unit: _logit(sums, unit, 1 / 2),
+            central=lambda sums, unit: _logit(sums, unit, 1 / 6),
+            is_binary=True,
+        ),
         variance=lambda theta, spread: _binomial(theta),
         inflation=1.0,
     ),
     "median": BlockModel(
         fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
     ),
-    "poisson": BlockModel(
-        fit=_mean,
-        corrected=_mean,
-        central=lambda values, unit: (_total(values, unit) + 1 / 6) / len(values),
+    "poisson": of_sums(
+        SumsModel(fit=_mean, corrected=_mean, central=lambda sums, unit: _mean(sums, unit, 1 / 6)),
         variance=lambda theta, spread: abs(theta),
     ),
 }

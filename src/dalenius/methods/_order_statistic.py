@@ -1,11 +1,12 @@
 """One order statistic of a list of values: by noise at the smooth sensitivity, or by noise at the data.
 
-`method` names `cauchy` or `lomax` noise at the smooth sensitivity, with an optional public `beta`; quantiles also know
-`exponential`. Under individual and bootstrap privacy the noise follows the data and takes no method.
+`method` names the noise at the smooth sensitivity (`cauchy`, `lomax`, `student`, `polynomial`, or `laplace_log_normal` under rho), with
+an optional public `beta` and, for the last three, `shape`; quantiles also know `exponential` and `unbounded`. Under individual and bootstrap privacy the noise follows the data and takes no method.
 """
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import isqrt
 from typing import Any, ClassVar
 
 from dalenius.core.contracts import Measurement
@@ -13,7 +14,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import exp_lower, log_lower, rational
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.exact.smooth_noise import Cauchy, Lomax
+from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Lomax, Polynomial, SmoothNoise, StudentT
 from dalenius.measurements.local_laplace import LocalLaplace, LocalStatistic
 from dalenius.measurements.smooth import Smooth, SmoothStatistic
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
@@ -21,7 +22,11 @@ from dalenius.methods._priced import limits_of, priced, selected
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.question import Question
 
-METHODS = ("exponential", "cauchy", "lomax")
+# Families of noise with a shape of their own: degrees of freedom, the exponent of the tail, the spread of the logarithm.
+SHAPES = {"student": Fraction(3), "polynomial": Fraction(3), "laplace_log_normal": Fraction(1, 2)}
+SMOOTH = ("cauchy", "lomax", *SHAPES)
+METHODS = ("exponential", *SMOOTH)
+MOST_SHAPE = 20
 
 
 class OrderStatisticParameters(Part):
@@ -31,6 +36,7 @@ class OrderStatisticParameters(Part):
 
     method: str | None = None
     beta: Exact | None = None
+    shape: Exact | None = None
     group: Whole = 1
 
 
@@ -51,23 +57,55 @@ def plan_order_statistic(
         raise UnknownName.among("method", method, METHODS)
     if method == "exponential":
         raise Unsupported(
-            f"For the {name} name a method: 'cauchy' or 'lomax'; or ask for a quantile near the end."
+            f"For the {name} name a method: one of {', '.join(SMOOTH)}; or ask for a quantile near the end."
         )
     return plan_smooth(question, name, statistic())
 
 
 def plan_smooth(question: Question, name: str, statistic: SmoothStatistic) -> TablePlan:
     """Heavy-tailed noise at the smooth sensitivity."""
-    method, epsilon = str(question.parameter("method")), question.budget.epsilon
-    if epsilon is None:
-        raise ParameterError("Noise at the smooth sensitivity needs epsilon.", name="epsilon")
-    named_beta = question.parameter("beta")
-    beta = default_beta(method, epsilon) if named_beta is None else rational(named_beta, "beta")
-    noise = Cauchy(epsilon, beta) if method == "cauchy" else Lomax(epsilon, beta)
+    method = str(question.parameter("method"))
+    noise = _noise(question, method)
     measurement = Smooth(
         name=f"{name} of {question.of}", statistic=statistic, noise=noise, neighbours=question.neighbours
     )
     return plan_number(question, measurement, name, method, f"smooth {method}")
+
+
+def _noise(question: Question, method: str) -> SmoothNoise:
+    """The named family at the whole budget, with the declared or the usual smoothness."""
+    epsilon, named_beta = _smooth_epsilon(question, method), question.parameter("beta")
+    shape = Fraction(0)
+    if method in SHAPES:
+        shape = rational(question.parameter("shape", SHAPES[method]), "shape")
+        if shape > MOST_SHAPE:
+            raise ParameterError(f"shape is at most {MOST_SHAPE}.", name="shape")
+    beta = default_beta(method, epsilon, shape) if named_beta is None else rational(named_beta, "beta")
+    match method:
+        case "cauchy":
+            return Cauchy(epsilon, beta)
+        case "lomax":
+            return Lomax(epsilon, beta)
+        case "student":
+            return StudentT(epsilon, beta, shape)
+        case "polynomial":
+            return Polynomial(epsilon, beta, shape)
+        case _:
+            return LaplaceLogNormal(epsilon, beta, shape)
+
+
+def _smooth_epsilon(question: Question, method: str) -> Fraction:
+    """epsilon as given; for noise that is priced by rho = epsilon^2 / 2 the largest such epsilon, rounded down."""
+    epsilon, rho = question.budget.epsilon, question.budget.rho
+    if method == LaplaceLogNormal.name:
+        if rho is None:
+            raise ParameterError(
+                "Laplace-log-normal noise is priced by rho: use zero_concentrated.", name="rho"
+            )
+        return Fraction(isqrt((2 * rho.numerator << 80) // rho.denominator), 1 << 40)
+    if epsilon is None:
+        raise ParameterError("Noise at the smooth sensitivity needs epsilon.", name="epsilon")
+    return epsilon
 
 
 def plan_number(
@@ -114,9 +152,16 @@ def _group(question: Question) -> int:
     return int(size)
 
 
-def default_beta(method: str, epsilon: Fraction) -> Fraction:
-    """Cauchy: log(2 cosh eps - 1), which costs nothing, rounded down; Lomax: eps / 5. Never beyond what is served."""
-    if method == "lomax":
-        return epsilon / 5
+def default_beta(method: str, epsilon: Fraction, shape: Fraction = Fraction(0)) -> Fraction:
+    """Cauchy: log(2 cosh eps - 1), which costs nothing, rounded down; others a part of what their tails allow. Never beyond what is served."""
+    match method:
+        case "lomax":
+            return epsilon / 5
+        case "student":
+            return epsilon / (3 * max(shape, Fraction(1)))
+        case "polynomial":
+            return epsilon / (4 * max(shape - 1, Fraction(1)))
+        case "laplace_log_normal":
+            return epsilon * shape * 2 / 5
     free = exp_lower(epsilon) + exp_lower(-epsilon) - 1
     return min(Fraction(log_lower(free, 40) * 999, 1000), epsilon * Fraction(99, 100), Fraction(20))

@@ -23,6 +23,7 @@ class MedianParameters(Part):
     q: Exact | None = None
     method: str | None = None
     beta: Exact | None = None
+    shape: Exact | None = None
     group: Whole = 1
 
 

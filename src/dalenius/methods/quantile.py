@@ -24,6 +24,7 @@ class QuantileParameters(Part):
     q: Exact = Fraction(1, 2)
     method: str | None = None
     beta: Exact | None = None
+    shape: Exact | None = None
     group: Whole = 1
 
 

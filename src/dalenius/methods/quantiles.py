@@ -4,45 +4,21 @@ Each quantile is selected between two ends at ranks that noise and sampling leav
 is not public, is measured first with a twentieth of the budget.
 """
 
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from fractions import Fraction
-from math import sqrt
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from dalenius.core.contracts import Measurement
-from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import Joint
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
-from dalenius.core.release import Block, Outcome, Table, Value
-from dalenius.errors import ParameterError, Unsupported
-from dalenius.linear.estimates import STRUCTURE, estimated
-from dalenius.linear.ranks import levels
-from dalenius.measurements.approximate_quantiles import MOST_QUANTILES, ApproximateQuantiles
-from dalenius.measurements.learned_bounds import cell_queries
-from dalenius.measurements.noisy import Noisy
-from dalenius.methods._moments import (
-    CLIPPED,
-    NOISE_ALONE,
-    public_size,
-    rows_with,
-    typical_records,
-    wants_sampling,
-)
-from dalenius.methods._priced import selection_epsilon, share
+from dalenius.errors import ParameterError
+from dalenius.measurements.approximate_quantiles import MOST_QUANTILES
+from dalenius.methods._quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
-from dalenius.statistics.count import Count
 
 __all__ = ["QuantilesMethod"]
-
-SHARE_FOR_COUNTS = Fraction(1, 20)
-QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 
 
 class QuantilesParameters(Part):
@@ -99,7 +75,7 @@ class QuantilesMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """The counts where they are not public, then all quantiles at once."""
-        return _plan(question, _shares(question))
+        return plan_quantiles(question, _shares(question))
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -114,23 +90,6 @@ class QuantilesMethod:
         return "quantiles", {**keys, "q": [plain(share) for share in shares]}
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class QuantilesPlan(TablePlan):
-    """First the counts, if they are measured, then quantiles at ranks that the released counts say."""
-
-    selection: ApproximateQuantiles
-    count: Noisy | None
-
-    def steps(self) -> Generator[Measurement, Outcome, None]:
-        """The second measurement is made of the first answer; its cost does not depend on it."""
-        if self.count is None:
-            yield self.selection
-            return
-        answer = yield self.count
-        if isinstance(answer, Value):
-            yield replace(self.selection, sizes=tuple(max(int(n), 1) for n in answer.values))
-
-
 def _shares(question: Question) -> tuple[Fraction, ...]:
     parts, shares = question.parameter("parts"), question.parameter("q")
     if parts is not None and shares is not None:
@@ -141,125 +100,3 @@ def _shares(question: Question) -> tuple[Fraction, ...]:
     if not 2 <= count <= MOST_QUANTILES:
         raise ParameterError(f"parts must be a whole number from 2 to {MOST_QUANTILES}.", name="parts")
     return tuple(Fraction(k, count) for k in range(1, count))
-
-
-def _plan(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
-    bounds, near, budget = question.bounds, question.neighbours, question.budget
-    size = public_size(question)
-    counting = Count(rows_with(question))
-    count = None
-    if size is None:
-        part = share(budget, SHARE_FOR_COUNTS)
-        count = Noisy("count", counting, question.choose(counting.sensitivity(near), part))
-        budget = share(budget, 1 - SHARE_FOR_COUNTS)
-    records = size or typical_records(question)
-    has_ends = wants_sampling(question)
-    if not has_ends and len(qs) < 2:
-        raise Unsupported(
-            'One quantile has no error without its ends; leave error = "noise" out.', key="error"
-        )
-    selection = ApproximateQuantiles(
-        name=f"quantiles of {question.of}",
-        space=question.space,
-        queries=cell_queries(question.domain, question.of, question.space, question.where),
-        low=bounds.low,
-        high=bounds.high,
-        epsilon=selection_epsilon(budget, levels((3 if has_ends else 1) * len(qs))),
-        neighbours=near,
-        q=qs,
-        sizes=(records,) * question.space.size,
-        step=bounds.step,
-        has_ends=has_ends,
-    )
-    measurements = ((count,) if count else ()) + (selection,)
-    profiles = [m.profile(near) for m in measurements]
-    if not question.definition.fits(profiles, question.budget):
-        raise Unsupported(
-            f"Several selections do not fit {question.budget.definition!r}; use pure or zero_concentrated."
-        )
-    level, rows = selection.level_epsilon, near.max_rows
-    law = Joint(
-        STRUCTURE,
-        {
-            "estimate": "quantiles",
-            "q": [plain(q) for q in qs],
-            "epsilon": plain(level),
-            "rows": rows,
-            "step": plain(bounds.step),
-            "limits": [plain(bounds.lower), plain(bounds.upper)],
-        }
-        | ({} if size is None else {"size": size})
-        | ({} if has_ends else {"ends": False}),
-    )
-    largest = sqrt(max(selection.ranks(0).noise))
-    return QuantilesPlan(
-        measurements=measurements,
-        assemble=lambda blocks: _tables(law, blocks, question.space, question.of, qs),
-        law=law,
-        reservation=question.definition.cost(profiles),
-        budget=question.budget,
-        mechanism="exponential_quantile",
-        strategy="quantiles",
-        evidence=selection.evidence,
-        neighbours=near,
-        page=question.definition.page,
-        preview={
-            "cells": question.space.size * len(qs),
-            "records": records,
-            "half_width_95": 2.16 * largest,
-            "rank_error": largest,
-            "step": plain(bounds.step),
-        },
-        warnings=(*question.definition.warnings, CLIPPED, *(() if has_ends else (NOISE_ALONE,))),
-        limits=(float(bounds.lower), float(bounds.upper)),
-        selection=selection,
-        count=count,
-    )
-
-
-def _tables(
-    law: Joint, blocks: tuple[Block, ...], space: CellSpace, of: str, qs: tuple[Fraction, ...]
-) -> tuple[Table, ...]:
-    axis = Axis(variable="quantile", labels=tuple(plain(q) for q in qs))
-    zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(qs)))
-    shown = CellSpace((*space.axes, axis), zeros)
-    made = estimated(law, blocks, shown.size)
-    arrays = [np.array(a, dtype=np.float64) for a in (made.values, made.variance)]
-    sampled = None if made.sampled is None else np.array(made.sampled, dtype=np.float64)
-    for array in (*arrays, *(() if sampled is None else (sampled,))):
-        array[list(shown.structural_indices)] = np.nan
-    values, variance = arrays
-    first = Table(
-        name=f"quantiles of {of}",
-        space=shown,
-        values=values,
-        variance=variance,
-        measure="quantiles",
-        is_unbiased=False,
-        sampled=sampled,
-    )
-    return (first, *_interquartile(first, space, of, qs))
-
-
-def _interquartile(first: Table, space: CellSpace, of: str, qs: tuple[Fraction, ...]) -> tuple[Table, ...]:
-    """The distance of the quartiles, where both were asked for; their ranks have a correlation of one third."""
-    if not set(QUARTILES) <= set(qs):
-        return ()
-    low, high = (qs.index(q) for q in QUARTILES)
-    values, variance = (a.reshape(-1, len(qs)) for a in (first.values, first.variance))
-    noise, sampled = variance[:, low] + variance[:, high], None
-    if first.sampled is not None:
-        both = first.sampled.reshape(-1, len(qs))
-        apart = [np.sqrt(np.maximum(both[:, k] - variance[:, k], 0.0)) for k in (low, high)]
-        sampled = noise + apart[0] ** 2 + apart[1] ** 2 - 2 / 3 * apart[0] * apart[1]
-    return (
-        Table(
-            name=f"interquartile range of {of}",
-            space=space,
-            values=values[:, high] - values[:, low],
-            variance=noise,
-            measure="interquartile range",
-            is_unbiased=False,
-            sampled=sampled,
-        ),
-    )

@@ -301,7 +301,8 @@ def _of_table(
         return [said(_UNKNOWN, language)]
     sentences = [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
     if preview.get("std_error_with_sampling") is not None:
-        wider = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
+        normal = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
+        wider = float(preview.get("half_width_95_with_sampling", normal))
         sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
     return sentences
 

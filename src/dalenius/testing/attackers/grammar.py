@@ -285,7 +285,7 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
         table["q"] = chance.choice(("1/4", "0.9"))
     everywhere = scope is Scope.EVERYWHERE
     if everywhere and method in ("median", "quantile", "maximum", "minimum", "second_maximum"):
-        named = chance.choice((None, "exponential", "cauchy", "lomax"))
+        named = chance.choice((None, "exponential", "cauchy", "lomax", "student", "polynomial"))
         if named is not None or method not in ("median", "quantile"):
             table["method"] = named or "cauchy"
             table.pop("rows", None)

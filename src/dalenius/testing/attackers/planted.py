@@ -28,7 +28,6 @@ from dalenius.measurements import (
     label_selection,
     tree_residual,
 )
-from dalenius.measurements._models import estimate
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.label_selection import LabelSelection
@@ -133,10 +132,9 @@ def _keyed_alike(right: Wrong) -> Wrong:
 def _beyond_the_range(right: Wrong) -> Wrong:
     """What a block says, wherever it lies."""
 
-    def wrong(self: _blocks.Blocks, values: Any) -> int:
-        theta = estimate(self.model, self.correction, values, float(self.unit))
+    def wrong(self: _blocks.Blocks, theta: float) -> int:
         if not isfinite(theta):
-            return int(right(self, values))
+            return int(right(self, theta))
         return floor((theta - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5)
 
     return wrong
@@ -466,7 +464,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "what a block says is not held to its range",
         _blocks.Blocks,
-        "reported",
+        "point",
         _beyond_the_range,
         "sample_and_aggregate",
         keys=_BLOCKS,

@@ -8,7 +8,7 @@ measurement has to be added here.
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from math import atan, exp, log1p, pi
+from math import atan, exp, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import InternalError
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.several_quantiles import chances
-from dalenius.exact.smooth_noise import Cauchy
+from dalenius.exact.smooth_noise import Cauchy, Polynomial, StudentT
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.clipped_totals import ClippedTotals
@@ -47,8 +47,8 @@ from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
+from dalenius.methods._quantiles import QuantilesPlan
 from dalenius.methods._refined_count import RefinedCountPlan
-from dalenius.methods.quantiles import QuantilesPlan
 from dalenius.testing import neighbours
 from dalenius.testing.attackers import mixed_steps
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
@@ -349,6 +349,18 @@ def _distribution(noise: Any, z: float) -> float:
     """P(Z <= z), accurate in the lower tail."""
     if isinstance(noise, Cauchy):
         return atan(-1 / z) / pi if z < -1 else 0.5 + atan(z) / pi
+    if isinstance(noise, StudentT):
+        from scipy.stats import t
+
+        return float(t.cdf(z * sqrt(float(noise.nu)), float(noise.nu)))
+    if isinstance(noise, Polynomial):
+        from scipy.special import betainc
+
+        # |z|^g / (1 + |z|^g) has a beta law; its upper tail is that of the complement.
+        g = float(noise.g)
+        rest = 1 / (1 + abs(z) ** g)
+        tail = 0.5 * float(betainc(1 - 1 / g, 1 / g, rest))
+        return tail if z < 0 else 1 - tail
     k = float(noise.k)
     tail = 0.5 * exp(-(k - 1) * log1p(abs(z)))
     return tail if z < 0 else 1 - tail
