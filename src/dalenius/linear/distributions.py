@@ -86,7 +86,7 @@ def point_variances(
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedLevel:
     """The counts of one level of all curves: a row each, with the variance of their noise."""
 
     values: FloatArray
@@ -126,16 +126,16 @@ class Distribution:
     def half_widths(self, confidence: float, is_sampling: bool) -> FloatArray:
         """How far the worst point of each curve is off, with this probability."""
         below, whole = self._noise()
-        found = []
+        halves = []
         for shares, n in zip(self.values, self.records, strict=True):
             if np.isnan(n):
-                found.append(np.nan)
+                halves.append(np.nan)
                 continue
             off = below - whole[:, None] * shares
             if is_sampling:
                 off = off + np.sqrt(n) * _bridges(shares)
-            found.append(float(np.quantile(np.abs(off).max(axis=1), confidence)) / n)
-        return np.array(found)
+            halves.append(float(np.quantile(np.abs(off).max(axis=1), confidence)) / n)
+        return np.array(halves)
 
     def _noise(self) -> tuple[FloatArray, FloatArray]:
         """Replayed noise of the counts below every point, and of all records."""
@@ -155,12 +155,12 @@ class Distribution:
         return (self.values - half).reshape(-1), (self.values + half).reshape(-1)
 
 
-def _counted(block: Block, curves: int) -> Counted:
+def _counted(block: Block, curves: int) -> CountedLevel:
     if not isinstance(block.law, Additive):
         raise InternalError("Runs of bins are counted with additive noise.")
     noise = block.law.noise
     values = block.values.astype(np.float64).reshape(curves, -1)
-    return Counted(values, float(noise.variance), noise.name == "discrete_gaussian")
+    return CountedLevel(values, float(noise.variance), noise.name == "discrete_gaussian")
 
 
 def _bridges(shares: FloatArray) -> FloatArray:
