@@ -6,7 +6,7 @@ Run it cell by cell (`# %%`), or whole: `python examples/notebook.py [FOLDER]` w
 # %% A small survey, made up here; read your own with pandas.read_csv or polars.read_parquet.
 import sys
 from pathlib import Path
-from typing import Protocol, assert_type
+from typing import Any, Protocol, assert_type
 
 import numpy as np
 import pandas as pd
@@ -59,6 +59,23 @@ margins = curator.release(
 )
 print(repr(release), release.to_frame(), release.to_polars(), sep="\n")
 
+# %% Every measure is asked for in the same way; tables that are known beforehand are one batch, charged as one.
+asked: dict[str, dict[str, Any]] = {
+    "total": {"rows": "region", "of": "income"},
+    "median": {"rows": "region", "of": "income"},
+    "quantiles": {"of": "income", "parts": 4},
+    "standard_deviation": {"of": "income", "error": "noise"},
+    "proportion": {"of": "smokes", "among": ["yes"], "per": 100},
+    "range_count": {"of": "income", "at_least": 1000, "at_most": 2000},
+    "mode": {"rows": "region"},
+}
+further = {
+    measure: curator.release(dalenius.table(measure=measure, epsilon="0.1", **keys))
+    for measure, keys in asked.items()
+}
+several = dalenius.batch({"rows": "region", "title": "By region"}, {"rows": "smokes"}, rho="0.05")
+planned, batch = curator.plan(several), curator.release(several)
+
 # %% What it means: intervals, estimates and tests that know the noise.
 cells = inference.intervals(release, confidence=0.9)
 smokers = inference.proportion(release, {"smokes": "yes"})
@@ -108,7 +125,15 @@ shown: dict[str, Shown] = {
 }
 shown |= {"intervals": cells, "estimate": smokers, "test": test, "model": model}
 shown |= {"combined": both, "posterior": draws, "statement": statement}
-drawn: dict[str, Drawn] = {"release": release, "mean": income, "margins": margins, "table": tables}
+shown |= {"planned batch": planned, "batch": batch, **further}
+drawn: dict[str, Drawn] = {
+    "batch": batch,
+    **further,
+    "release": release,
+    "mean": income,
+    "margins": margins,
+    "table": tables,
+}
 drawn |= {
     "intervals": cells,
     "estimate": smokers,

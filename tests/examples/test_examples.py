@@ -21,6 +21,14 @@ KINDS = (
     "model",
     "combined",
     "posterior",
+    "batch",
+    "total",
+    "median",
+    "quantiles",
+    "standard_deviation",
+    "proportion",
+    "range_count",
+    "mode",
 )
 
 
@@ -45,7 +53,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 def test_the_notebook_shows_and_draws_every_kind_of_result(notebook: tuple[str, Path]) -> None:
     said, folder = notebook
-    for kind in (*KINDS, "statement"):
+    for kind in (*KINDS, "planned batch", "statement"):
         page = (folder / f"{kind}.html").read_text()
         assert "<table>" in page and page.count("<div") == page.count("</div")
     for kind in KINDS[1:]:

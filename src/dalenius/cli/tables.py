@@ -197,13 +197,15 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
     import numpy as np
 
     from dalenius.core.estimate import level
-    from dalenius.spec.speech import axis_label, has_error, in_order
+    from dalenius.spec.speech import axis_label, classified, has_error, in_order
 
     table = display.table
-    axes = in_order(release.about, table.space.axes)
+    # A number that its heading names has no label.
+    axes = in_order(release.about, classified(release, table))
     places = [table.space.axes.index(axis) for axis in axes]
     # Cells in the order in which the labels are read, the last one running fastest.
-    cells = np.arange(table.space.size).reshape(table.shape).transpose(places).ravel()[:most_rows]
+    shape = table.shape if axes else ()
+    cells = np.arange(table.space.size).reshape(shape).transpose(places).ravel()[:most_rows]
     labels = product(*(axis.labels for axis in axes))
     is_known = has_error(table)
     numbers = _numbers(release, display, cells.tolist(), confidence, is_known=is_known)

@@ -124,4 +124,11 @@ def draw_cells(
     axes.set_ylim(-0.7, len(order) - 0.3)
     axes.set_title(title, fontsize="medium", loc="left", wrap=True)
     axes.set_xlabel(caption, fontsize="small")
+    finite = np.abs(np.concatenate([np.asarray(ends, dtype=float)[order] for ends in (values, lower, upper)]))
+    if not np.isfinite(finite).any():
+        # Names that were chosen have no number to stand at.
+        axes.set_xticks([])
+    elif np.nanmax(finite) >= 1000 and np.ptp(axes.get_xlim()) >= 20:
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.locator_params(axis="x", nbins=5)
     return finish(axes, path)

@@ -3,12 +3,12 @@
 from html import escape
 from math import ceil, floor
 
-from dalenius.core.release import Release
+from dalenius.core.release import Release, Subject
 from dalenius.linear.cells import Cell
 from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
 from dalenius.linear.display import Display
 from dalenius.publish._spoken import number, word
-from dalenius.spec.speech import DEFAULT, caption, heading, name_of, rounding, unit_of
+from dalenius.spec.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
 
 MOST_ROWS = 400
 _MOST_CELLS = 20_000
@@ -33,9 +33,13 @@ def crossed(
     said = " ".join(
         filter(None, (caption(release, table, confidence, language), rounding(display, language)))
     )
-    body, left_out = _body(crosstab, display.digits, most_rows, language)
+    body, left_out = _body(crosstab, subject, display.digits, most_rows, language)
     note = _left_out(left_out, language) if left_out else ""
     columns = _head(release, crosstab, language)
+    if table.space.size == 1 and not classified(release, table):
+        # The heading says what the one number is.
+        columns = f'<tr><th scope="col" class="n">{word("value", language)}</th></tr>'
+        body = f"<tr>{_cell(crosstab.sheets[0].lines[0].cells[0], display.digits, language)}</tr>"
     return (
         f'{head}<div class="scroll"><table><thead>{columns}</thead><tbody>{body}</tbody></table></div>'
         f'{note}<p class="note">{escape(said)}</p>'
@@ -72,7 +76,9 @@ def _total(language: str) -> str:
     return f'<th scope="col" class="n">{word("total", language)}</th>'
 
 
-def _body(crosstab: Crosstab, digits: int, most_rows: int, language: str) -> tuple[str, int]:
+def _body(
+    crosstab: Crosstab, subject: Subject, digits: int, most_rows: int, language: str
+) -> tuple[str, int]:
     """Rows of all sheets up to a limit, and how many are left out."""
     width, parts, written = max(len(crosstab.row_axes), 1), [], 0
     everything = sum(len(sheet.lines) for sheet in crosstab.sheets)
@@ -80,7 +86,7 @@ def _body(crosstab: Crosstab, digits: int, most_rows: int, language: str) -> tup
         if written >= most_rows:
             break
         if sheet.title:
-            name = " · ".join(label for _, label in sheet.title)
+            name = " · ".join(f"{name_of(subject, axis)}: {label}" for axis, label in sheet.title)
             parts.append(
                 f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>'
             )

@@ -6,20 +6,22 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from dalenius.core.budget import Budget
-from dalenius.core.estimate import level, short
+from dalenius.core.estimate import level
 from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import labelled_table
 from dalenius.linear.display import displayed
 from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, two_lines
-from dalenius.linear.tabulation import bounds, errors_in_words
+from dalenius.linear.tabulation import SELECTION, bounds, errors_in_words, in_words, tidy
 from dalenius.publish._crossed import crossed
 from dalenius.spec.answer import as_read
 from dalenius.spec.speech import (
+    classified,
     conditions,
     expectation,
     has_error,
     heading,
+    is_margin_of_error,
     measured,
     name_of,
     title_of_release,
@@ -88,15 +90,18 @@ def draw_release(release: Release, table: Table, path: object, confidence: float
     stored, release = release, as_read(release)
     table = labelled_table(stored, release, table)
     lower, upper = bounds(release, table, confidence)
-    labels = [" | ".join(label) or "total" for label in table.space.labels()]
+    # One number is named by the title.
+    labels = [" | ".join(label) if classified(release, table) else "" for label in table.space.labels()]
     caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"
     title = heading(release, table)
+    if table.measure == SELECTION:
+        labels, caption = [f"selected: {label}" for label in labels], ""
     return draw_cells(labels, table.values, lower, upper, title=title, caption=caption, path=path)
 
 
 def plan_lines(plan: TablePlan) -> str:
     """What would be released, at which cost and with which error."""
-    error = f"± {short(plan.error)} (95 %)" if isfinite(plan.error) else "error not known before"
+    error = f"{_error_of(plan.error)} (95 %)" if _has_margin(plan) else "error not known before"
     return two_lines(
         f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
         f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
@@ -106,13 +111,15 @@ def plan_lines(plan: TablePlan) -> str:
 def plan_html(plan: TablePlan) -> str:
     """The same as a table, with what to expect in words."""
     subject = plan.subject or Subject()
-    said = expectation(subject.measure, plan.preview, short, label=partial(name_of, subject))
+    said = expectation(subject.measure, plan.preview, in_words, label=partial(name_of, subject))
+    # How many ranks a quantile stands off, or how far a chosen cell falls short, is said in words.
+    is_margin = _has_margin(plan) or not isfinite(plan.error)
     lines = [
         ("Cells", f"{plan.preview['cells']:,}" if "cells" in plan.preview else "–"),
         ("Promise", _amounts(plan.budget)),
         ("Noise", f"{plan.mechanism} ({plan.strategy})"),
         ("Cost", str(plan.cost)),
-        *(_tables_of(plan) or [("Margin of error (95%)", _error_of(plan.error))]),
+        *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
     ]
     notes = [*said, str(plan.preview.get("universe", "")), *plan.warnings]
     return grid(
@@ -135,8 +142,14 @@ def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:
     return lines
 
 
+def _has_margin(plan: TablePlan) -> bool:
+    """Whether the error of a plan is that of the numbers that it would show."""
+    method = plan.subject.measure if plan.subject else ""
+    return isfinite(plan.error) and (not method or is_margin_of_error(method))
+
+
 def _error_of(error: float) -> str:
-    return f"± {short(error)}" if isfinite(error) else "not known before"
+    return f"± {in_words(tidy(error))}" if isfinite(error) else "not known before"
 
 
 def _title(subject: Subject | None) -> str:

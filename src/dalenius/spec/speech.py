@@ -277,6 +277,11 @@ def expectation(
     return sentences
 
 
+def is_margin_of_error(method: str) -> bool:
+    """Whether what a method's preview tells beforehand is how far its numbers are off, and not ranks or a shortfall."""
+    return "± {error}" in words_of(method, DEFAULT).preview
+
+
 def _of_table(
     method: str, preview: Mapping[str, Any], show: Show, language: str, label: Callable[[str], str]
 ) -> list[str]:
