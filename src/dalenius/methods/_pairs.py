@@ -24,7 +24,7 @@ from dalenius.methods._moments import (
     totals_part,
 )
 from dalenius.spec.document import Name, Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -33,6 +33,9 @@ from dalenius.statistics.moment import Moment
 OTHER = "total of the other"
 OTHER_SQUARES = "squares of the other"
 NORMAL = remark("normal_data")
+WITH_ANOTHER = {
+    "other": FormField(kind=FieldKind.VARIABLE, labels={"en": "With", "de": "Mit"}, is_needed=True)
+}
 
 
 class PairParameters(Part):

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._pairs import PairParameters, examples_of, plan_pair, words_of
+from dalenius.methods._pairs import WITH_ANOTHER, PairParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, FormField, Words
 from dalenius.spec.question import Question
 
 __all__ = ["CovarianceMethod"]
@@ -23,6 +23,7 @@ class CovarianceMethod:
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
+    form_fields: ClassVar[Mapping[str, FormField]] = WITH_ANOTHER
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = PairParameters
     words: ClassVar[Mapping[str, Words]] = words_of("covariance", "Kovarianz")

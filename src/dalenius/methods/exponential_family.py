@@ -22,7 +22,7 @@ from dalenius.methods._moments import (
     totals_part,
 )
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 
@@ -51,6 +51,19 @@ class ExponentialFamilyMethod:
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "family": FormField(
+            kind=FieldKind.CHOICE,
+            labels={"en": "Distribution", "de": "Verteilung"},
+            first="gaussian",
+            is_needed=True,
+            choices={
+                "gaussian": {"en": "normal", "de": "Normalverteilung"},
+                "poisson": {"en": "Poisson", "de": "Poissonverteilung"},
+                "exponential": {"en": "exponential", "de": "Exponentialverteilung"},
+            },
+        )
+    }
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = ExponentialFamilyParameters
     words: ClassVar[Mapping[str, Words]] = {

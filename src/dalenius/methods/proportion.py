@@ -19,7 +19,7 @@ from dalenius.methods._moments import MeasuredPart, noisy, plan_estimate, public
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Exact, Part, category
-from dalenius.spec.method import AnswerKind, Words, spelled
+from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
@@ -50,6 +50,15 @@ class ProportionMethod:
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "among": FormField(
+            kind=FieldKind.CATEGORIES,
+            labels={"en": "Share of the records with", "de": "Anteil der Datensätze mit"},
+            is_needed=True,
+        )
+    }
+    # Whole percentages are easier to read than parts of one.
+    form_keys: ClassVar[Mapping[str, Any]] = {"per": 100}
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = ProportionParameters
     words: ClassVar[Mapping[str, Words]] = {

@@ -9,7 +9,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.methods._quantile import plan_quantile
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 
@@ -37,6 +37,14 @@ class QuantileMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "q": FormField(
+            kind=FieldKind.NUMBER,
+            labels={"en": "Share of records below it", "de": "Anteil der Datensätze darunter"},
+            first="0.9",
+            is_needed=True,
+        )
+    }
     scopes: ClassVar[tuple[Scope, ...]] = (
         Scope.EVERYWHERE,
         Scope.AT_THE_DATA,

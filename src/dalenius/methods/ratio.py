@@ -26,7 +26,7 @@ from dalenius.methods._moments import (
 from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.methods._weighted_estimate import plan_weighted_ratio
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import AnswerKind, Words, spelled
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
 
@@ -55,6 +55,12 @@ class RatioMethod:
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "other": FormField(
+            kind=FieldKind.VARIABLE, labels={"en": "To the total of", "de": "Zur Summe von"}, is_needed=True
+        ),
+        "error": WHICH_ERROR,
+    }
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = RatioParameters
     words: ClassVar[Mapping[str, Words]] = {

@@ -11,7 +11,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.spec.document import Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import WHICH_ERROR, FormField, Words
 from dalenius.spec.question import Question
 
 __all__ = ["StandardDeviationMethod"]
@@ -26,6 +26,7 @@ class StandardDeviationMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
+    form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = VarianceParameters
     words: ClassVar[Mapping[str, Words]] = {

@@ -13,7 +13,7 @@ from dalenius.methods._at_the_data import plan_variance_at_the_data
 from dalenius.methods._moments import whole_size
 from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.variance import Variance
 
@@ -30,6 +30,7 @@ class VarianceMethod:
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
+    form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
     scopes: ClassVar[tuple[Scope, ...]] = (
         Scope.EVERYWHERE,
         Scope.AT_THE_DATA,

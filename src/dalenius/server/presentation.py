@@ -26,7 +26,7 @@ from dalenius.server.views import (
 )
 from dalenius.spec import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
-from dalenius.spec.method import counts_records
+from dalenius.spec.method import counts_records, form_fields
 from dalenius.spec.request import RequestDocument
 
 
@@ -90,7 +90,11 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
 
 def _measures(*, has_numbers: bool) -> tuple[str, ...]:
     """Measures that a form may offer: of numeric variables only where there are some; those of records first."""
-    offered = [(m.takes_of, name) for name, m in registry.every("methods").items() if m.is_offered]
+    offered = [
+        (m.takes_of, name)
+        for name, m in registry.every("methods").items()
+        if m.is_offered or form_fields(name)
+    ]
     return tuple(name for takes_of, name in sorted(offered) if has_numbers or not takes_of)
 
 

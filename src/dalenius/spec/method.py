@@ -5,7 +5,7 @@ shown, its examples, and the version of its meaning. It never meets data.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -43,6 +43,56 @@ class Words:
     caption: str
 
 
+class FieldKind(StrEnum):
+    """What a field of a form takes: another numeric variable, categories of the variable asked about, a number, or a word."""
+
+    VARIABLE = "variable"
+    CATEGORIES = "categories"
+    NUMBER = "number"
+    CHOICE = "choice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """A key of a method that a form asks for: its name in every language, and what it says where nobody fills it in.
+
+    `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot be left out.
+    `choices` are the words that may be chosen, each in every language.
+    """
+
+    kind: FieldKind
+    labels: Mapping[str, str]
+    usual: str = ""
+    first: str = ""
+    is_needed: bool = False
+    choices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+WHICH_ERROR = FormField(
+    kind=FieldKind.CHOICE,
+    labels={"en": "Error", "de": "Fehler"},
+    usual="sampling",
+    # It always has a price: squares of squares, which the other one needs, are too wide where a unit has several rows.
+    first="noise",
+    choices={
+        "sampling": {"en": "of noise, and with sampling", "de": "durch Rauschen, und mit Stichprobe"},
+        "noise": {"en": "of privacy noise alone", "de": "durch Schutzrauschen allein"},
+    },
+)
+"""The error that is stated: that of sampling costs a part of the budget."""
+
+
+def takes_categories(method: str) -> bool:
+    """Whether the variable that a form asks a method about has categories instead of numbers."""
+    return any(asked.kind is FieldKind.CATEGORIES for asked in form_fields(method).values())
+
+
+def form_fields(method: str) -> Mapping[str, FormField]:
+    """The keys of a method that a form asks for, by name."""
+    fields: Mapping[str, FormField] = getattr(registry.get("methods", method), "form_fields", {})
+    return fields
+
+
 class Method(Protocol):
     """One question that can be asked.
 
@@ -51,8 +101,8 @@ class Method(Protocol):
     `has_error` whether its numbers carry a published error;
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
-    A method may state `form_keys`, what a form writes beside its name, `form_errors`, which other values of `error` a form offers,
-    `finds_labels`, that its cells are texts which are not declared, and
+    A method may state `form_keys`, what a form writes beside its name, `form_fields`, keys that a form asks for and that make it one to be
+    offered, `form_errors`, which other values of `error` a form offers, `finds_labels`, that its cells are texts which are not declared, and
     `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also `keys_with_weight(parameters)`,
     its keys as a weighted request means them.
     """

@@ -1,13 +1,18 @@
 """Every state is an address, and every address is a state."""
 
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalenius.core import registry
 from dalenius.server.pages.address import from_request, read_pairs
 from dalenius.server.pages.state import AxisChoice, TableState, suggested_cuts
 from dalenius.server.views import DatasetView, LevelView, VariableView
+from dalenius.spec.load import load_request
+from dalenius.spec.method import LANGUAGES, form_fields, takes_categories
 
 SEX = VariableView(name="sex", label="Sex", is_numeric=False, categories=("female", "male"))
 AREA = VariableView(
@@ -63,6 +68,52 @@ def test_what_is_unknown_is_left_out_and_named() -> None:
     for measure in ("median:salary", "fashion:"):
         state = read_pairs([("rows", "sex"), ("measure", measure)], DATA)
         assert (state.measure, state.problems) == ("count", (measure,))
+
+
+WORK = VariableView(name="work", label="Hours", is_numeric=True, bounds=("0", "80"), step="1")
+ASKED = tuple(name for name in registry.names("methods") if form_fields(name))
+RICHER = replace(DATA, variables=(*DATA.variables, WORK), measures=(*DATA.measures, *ASKED))
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_keys_of_a_measure_are_asked_for_kept_in_the_address_and_written_to_a_valid_request(
+    method: str,
+) -> None:
+    of = "area" if takes_categories(method) else "pay"
+    state = read_pairs([("rows", "sex"), ("measure", f"{method}:{of}")], RICHER)
+    assert state.keys.keys() == form_fields(method).keys() and not state.problems
+    assert read_pairs(state.to_pairs(), RICHER) == state
+    request = state.to_request("data")
+    assert (
+        load_request(request).parameters is registry.get("methods", method).Parameters or method == "quantile"
+    )
+    assert from_request(request, RICHER) == state
+    # Every language has a name for every key and every word that can be chosen.
+    for asked in form_fields(method).values():
+        assert set(asked.labels) == set(LANGUAGES)
+        assert all(set(words) == set(LANGUAGES) for words in asked.choices.values())
+        assert asked.is_needed or asked.usual in asked.choices
+
+
+def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
+    def keys(measure: str, *pairs: tuple[str, str]) -> dict[str, tuple[str, ...]]:
+        return dict(read_pairs([("rows", "sex"), ("measure", measure), *pairs], RICHER).keys)
+
+    assert keys("ratio:pay", ("key.other", "pay")) == {"other": ("work",), "error": ("noise",)}
+    assert keys("quantile:pay", ("key.q", "0,25"), ("written", "de")) == {"q": ("0.25",)}
+    assert keys("proportion:area", ("key.among", "ü=1"), ("key.among", "z")) == {"among": ("ü=1",)}
+    # An older request that states no error means the one with sampling.
+    older = {
+        "table": {"rows": ["sex"], "measure": "variance", "of": "pay"},
+        "privacy": {"definition": "pure"},
+    }
+    assert from_request(older, RICHER).keys == {"error": ("sampling",)}
+    assert "error" not in from_request(older, RICHER).to_request("data")["table"]
+
+
+def test_a_proportion_is_of_categories_and_a_mean_of_numbers() -> None:
+    for measure in ("proportion:pay", "ratio:area"):
+        assert read_pairs([("rows", "sex"), ("measure", measure)], RICHER).problems == (measure,)
 
 
 def test_buttons_move_variables() -> None:

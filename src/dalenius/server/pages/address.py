@@ -24,6 +24,7 @@ from dalenius.server.pages.state import (
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.method import FieldKind, FormField, form_fields, takes_categories
 
 _MOST_FIELDS = 5000
 
@@ -62,6 +63,11 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             ]
     if table.get("measure"):
         pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
+        if table["measure"] in registry.names("methods"):
+            for key, asked in form_fields(table["measure"]).items():
+                stated = table.get(key, asked.usual)
+                values = stated if isinstance(stated, list | tuple) else [stated]
+                pairs += [(f"key.{key}", str(value)) for value in values]
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
     if table.get("universe"):
@@ -96,6 +102,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         ranges=ranges,
         measure=measure,
         of=of,
+        keys=reader.keys(measure, of),
         margins=reader.one("margins") == "all",
         universe=reader.one("universe") if reader.one("universe") in (COMPLETE, OWN) else "",
         error=reader.one("error") if reader.one("error") in offered_errors(measure) else "",
@@ -192,8 +199,26 @@ class _AddressReader:
         if measure in self._dataset.measures:
             if not registry.get("methods", measure).takes_of:
                 return measure, ""
-            if self._dataset.variable(of) is not None:
+            variable = self._dataset.variable(of)
+            if variable is not None and variable.is_numeric is not takes_categories(measure):
                 return measure, of
         if measure not in ("", DEFAULT_MEASURE):
             self.problems.append(f"{measure}:{of}"[:80])
         return DEFAULT_MEASURE, ""
+
+    def keys(self, measure: str, of: str) -> dict[str, tuple[str, ...]]:
+        """The measure's own keys as a form filled them in; what is missing or unknown says what is usual."""
+        return {name: self._key(f"key.{name}", asked, of) for name, asked in form_fields(measure).items()}
+
+    def _key(self, name: str, asked: FormField, of: str) -> tuple[str, ...]:
+        if asked.kind is FieldKind.NUMBER:
+            return (self.number(name) or asked.first,)
+        if asked.kind is FieldKind.CHOICE:
+            return (self.one(name) if self.one(name) in asked.choices else asked.first,)
+        if asked.kind is FieldKind.VARIABLE:
+            others = [v.name for v in self._dataset.variables if v.is_numeric and v.name != of]
+            return (self.one(name),) if self.one(name) in others else tuple(others[:1])
+        variable = self._dataset.variable(of)
+        labels = variable.categories if variable else ()
+        wanted = set(self._fields.get(name, []))
+        return tuple(label for label in labels if label in wanted) or labels[:1]

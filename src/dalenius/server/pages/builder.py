@@ -111,7 +111,7 @@ def _show(
         d=dataset,
         state=state,
         heading=wording.state_title(dataset, state),
-        measure_text=wording.measure(dataset, state.measure, state.of or None),
+        measure_text=wording.measure(dataset, state.measure, state.of or None, state.subject()),
         canonical=address,
         pairs=state.to_pairs(),
         layout_query=layout_query(state),

@@ -3,7 +3,7 @@
 Whether the request is allowed is the planner's business, not this module's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -11,8 +11,10 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.core.rationals import plain
+from dalenius.core.release import Subject
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.method import FieldKind, form_fields
 
 PLACES = ("rows", "columns", "wafers")
 AMOUNTS = ("epsilon", "delta", "rho")
@@ -58,6 +60,7 @@ class TableState:
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     measure: str = DEFAULT_MEASURE
     of: str = ""
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     margins: bool = False
     universe: str = ""
     error: str = ""
@@ -159,6 +162,7 @@ class TableState:
             pairs += [(f"{end}.{name}", text) for end, text in (("from", low), ("to", high)) if text]
         if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
+            pairs += [(f"key.{name}", value) for name, values in self.keys.items() for value in values]
         if self.error:
             pairs.append(("error", self.error))
         if self.margins:
@@ -171,6 +175,18 @@ class TableState:
         if self.title:
             pairs.append(("title", self.title))
         return pairs
+
+    def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Keys of the measure that say more than leaving them out."""
+        for name, field_ in form_fields(self.measure).items():
+            values = self.keys.get(name, ())
+            if values and (field_.is_needed or values != (field_.usual,)):
+                yield name, values
+
+    def subject(self) -> Subject:
+        """What the keys of the measure say, for its title."""
+        table = self.to_request("")["table"]
+        return Subject.derived({"measure": self.measure, "of": self.of, "options": table})
 
     def _form_keys(self) -> Mapping[str, Any]:
         """What a new question of this measure says that an older one could not, where the promise holds everywhere."""
@@ -199,6 +215,9 @@ class TableState:
             table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
             table |= self._form_keys()
             table |= {"error": self.error} if self.error else {}
+            for name, values in self._stated():
+                is_list = form_fields(self.measure)[name].kind is FieldKind.CATEGORIES
+                table[name] = list(values) if is_list else values[0]
         if self.margins:
             table["margins"] = "all"
         if self.margins and self.universe:

@@ -16,6 +16,7 @@ from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.spec import speech
+from dalenius.spec.method import form_fields, takes_categories
 from dalenius.spec.remarks import in_language
 
 _CROSS = " × "
@@ -49,7 +50,11 @@ class Wording:
             "release_title": self.release_title,
             "dataset_title": self.dataset_title,
             "measure_name": self.measure,
+            "measure_in_menu": self.measure_in_menu,
+            "measure_kind": self.measure_kind,
             "takes_of": lambda name: registry.get("methods", name).takes_of,
+            "takes_categories": takes_categories,
+            "form_fields": form_fields,
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
@@ -143,6 +148,22 @@ class Wording:
             subject=subject,
         )
 
+    def measure_in_menu(self, dataset: DatasetView, measure: str, of: str) -> str:
+        """A measure before its own keys are filled in."""
+        open_ = "…"
+        return speech.title_of(
+            measure,
+            self.language,
+            of=self.label(dataset, of),
+            other=open_,
+            within=open_,
+            subject=Subject(q=open_),
+        )
+
+    def measure_kind(self, measure: str) -> str:
+        """What measures of several variables have in common."""
+        return speech.title_of(measure, self.language, of="…", other="…", within="…")
+
     def _kept(self, dataset: DatasetView | None, condition: Condition) -> str:
         labels = tuple(self.said(dataset, condition.variable, label) for label in condition.kept)
         return replace(condition, kept=labels).text
@@ -222,7 +243,8 @@ class Wording:
             return state.title
         if state.is_empty:
             return self.t("builder.new")
-        return self.title(dataset, state.measure, state.of or None, [c.variable for c in state.choices])
+        names = [choice.variable for choice in state.choices]
+        return self.title(dataset, state.measure, state.of or None, names, state.subject())
 
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
         """How much of a variable stands on an axis."""
