@@ -41,3 +41,12 @@ def test_names_that_are_typed_by_people_have_typed_parameters_and_results() -> N
         assert signature.return_annotation is not inspect.Signature.empty, call.__name__
         for parameter in signature.parameters.values():
             assert parameter.annotation is not inspect.Parameter.empty, f"{call.__name__}: {parameter.name}"
+
+
+def test_a_dead_link_is_found_to_a_page_a_heading_and_a_picture(tmp_path: Path) -> None:
+    docs = tool("docs")
+    text = "# Here it is\n\n[a](#here-it-is) [b](#gone) [c](other.md) [d](https://example.org/x)\n\n![e](x.png)\n"
+    page = docs.rendered(docs.MarkdownIt("commonmark"), text + "\n```toml request.toml\na = 1\n```\n")
+    assert '<p class="file">request.toml</p><pre>' in page
+    (tmp_path / "page.html").write_text(page)
+    assert docs.dead_links(tmp_path) == ["page.html: #gone", "page.html: other.html", "page.html: x.png"]

@@ -62,7 +62,9 @@ def datasets(request: Request, user: CurrentUser) -> Response:
     cards = []
     for view in services.reading.datasets(user):
         listed = services.reading.list_view(view.name) if view.has_list else None
-        cards.append((view, services.custody.is_registered(user, view.name), listed))
+        cards.append(
+            (view.in_language(language_of(request)), services.custody.is_registered(user, view.name), listed)
+        )
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=cards)
 
 
