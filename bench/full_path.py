@@ -6,7 +6,9 @@ on the machine hardly changes, and the best of several rounds counts for both. T
 by itself ("first", the better of two processes), and so is the registration of the data. Memory is the largest resident size of the process, without the registration of the data.
 
 `--rows=1e6,1e7` chooses sizes, `--only=persons,labels` chooses cases, `--folder=…` keeps the data for the next run,
-`--quick` takes 200,000 rows. `--table` prints the figures as the table of `docs/reference/speed.md`.
+`--quick` takes 200,000 rows. `--table` prints the figures as the table of `docs/reference/speed.md`. With several sizes the growth of
+each case is printed too: the power of the number of rows with which the seconds grow. Above 20 million rows only tables of whole numbers
+from one Parquet file are measured.
 """
 
 import json
@@ -21,6 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from bench.tables import PREFIXES, SIZES
 
 CENSUS = dict(zip("mnopqrs", (11, 2, 21, 5, 12, 9, 5), strict=True))
 LABELS = 10_000
+MANY_ROWS = 20_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +68,12 @@ class Case:
         }  # fmt: skip
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is one table of whole numbers from one file."""
+        is_number = all(name in {**SIZES, **CENSUS, "l": LABELS} for name in self.columns)
+        return is_number and self.kind == "parquet" and not self.unit and not self.margins
+
+    @property
     def lists(self) -> list[tuple[str, ...]]:
         """The margins of so many variables; without margins the columns alone."""
         if not self.margins:
@@ -79,9 +89,11 @@ class Case:
 
 
 CASES = (
+    Case(name="110 cells", columns=("a", "c")),
     Case(name="2,310 cells", columns=("a", "b", "c")),
     Case(name="249,480 cells", columns=("a", "b", "c", "d")),
     Case(name="1,247,400 cells", columns=("a", "b", "c", "d", "e")),
+    Case(name="6,237,000 cells", columns=("a", "b", "c", "d", "e", "p")),
     Case(name="2,310 cells, text", columns=("sa", "sb", "sc")),
     Case(name="249,480 cells, text", columns=("sa", "sb", "sc", "sd")),
     Case(name="2,310 cells, CSV", columns=("a", "b", "c"), kind="csv"),
@@ -90,6 +102,7 @@ CASES = (
     Case(name="persons, keep 1", columns=("a", "b", "c"), unit="person", most=1),
     Case(name="persons, keep 4", columns=("a", "b", "c"), unit="person", most=4),
     Case(name="persons, nobody over", columns=("a", "b", "c"), unit="once", most=1),
+    Case(name="persons by text, keep 1", columns=("a", "b", "c"), unit="name", most=1),
     Case(name="10,000 labels", columns=("l",)),
     Case(name="64 margins", columns=tuple(CENSUS), margins=(0, 1, 2, 3)),
     Case(name="120 margins of three", columns=(*CENSUS, "a", "b", "c"), margins=(3,)),
@@ -110,12 +123,30 @@ def run(
         results = []
         for size in sizes:
             make_rows(place, size)
-            results += [_measure(case, place, size, 2 if quick else 3) for case in wanted]
+            for case in wanted:
+                if size <= MANY_ROWS or case.is_plain:
+                    results.append(_measure(case, place, size, 2 if quick else 3))
+                    print(json.dumps(results[-1]), file=sys.stderr, flush=True)
             if not only or "command" in only:
                 results.append(_command_line(place, size))
     if table:
         print(as_table(results))
-    return {"cases": results}
+    return {"cases": results, "growth": growth(results)}
+
+
+def growth(results: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """For each case the power of the number of rows with which seconds grow, between its smallest and largest size."""
+    found: dict[str, dict[str, float]] = {}
+    for name in dict.fromkeys(result["case"] for result in results):
+        own = [result for result in results if result["case"] == name]
+        first, last = own[0], own[-1]
+        if first["rows"] < last["rows"]:
+            more = log(last["rows"] / first["rows"])
+            found[name] = {
+                side: round(log(last[f"{side}_seconds"] / first[f"{side}_seconds"]) / more, 2)
+                for side in ("plain", "protected")
+            }
+    return found
 
 
 def as_table(results: list[dict[str, Any]]) -> str:
@@ -143,8 +174,8 @@ def make_rows(folder: Path, rows: int) -> None:
     """Pseudo-random categories from DuckDB's own hash, the same on every machine."""
     import duckdb
 
-    path = folder / f"rows{rows}.parquet"
-    if (folder / f"rows{rows}.csv").exists():
+    path, done = folder / f"rows{rows}.parquet", folder / f"rows{rows}.done"
+    if done.exists():
         return
     sizes = {**SIZES, **CENSUS, "l": LABELS}
     codes = [
@@ -153,12 +184,18 @@ def make_rows(folder: Path, rows: int) -> None:
     texts = ", ".join(f"'{PREFIXES[c]}' || {c} AS s{c}" for c in SIZES)
     # Persons have five rows on average, some many more; `once` names each row's own person.
     owners = f"(hash(i * 77 + 5) % {max(1, rows // 5)})::BIGINT AS person, i::BIGINT AS once"
+    further = f", {texts}, 'person ' || person AS name"
+    if rows > MANY_ROWS:
+        owners, further = "i % 2 = 0 AS is_even", ""
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
         connection.execute(
-            f"COPY (SELECT *, {texts} FROM (SELECT {', '.join(codes)}, {owners} FROM range({rows}) t(i)))"
+            f"COPY (SELECT *{further} FROM (SELECT {', '.join(codes)}, {owners} FROM range({rows}) t(i)))"
             f" TO '{path}' (FORMAT parquet)"
         )
+        if rows > MANY_ROWS:
+            done.touch()
+            return
         parts = folder / f"parts{rows}"
         parts.mkdir(exist_ok=True)
         for part in range(8):
@@ -169,6 +206,7 @@ def make_rows(folder: Path, rows: int) -> None:
         connection.execute(
             f"COPY (SELECT a, b, c FROM read_parquet('{path}')) TO '{folder / f'rows{rows}.csv'}' (FORMAT csv)"
         )
+    done.touch()
 
 
 def _labels(name: str) -> list[str]:

@@ -1,14 +1,16 @@
 """Arrow arrays and tables, as the engines that fetch through Arrow need them: coded, numbered, digested."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.domain import Variable
+from dalenius.core.domain import Categories, Variable
 from dalenius.engines._columns import Column, Factored, IntegerMap, code_distinct, code_floats, code_integers
 from dalenius.errors import RequestError
+from dalenius.spec.coding import category_reader
 
 
 def code_array(variable: Variable, array: Any) -> Column:
@@ -16,15 +18,14 @@ def code_array(variable: Variable, array: Any) -> Column:
     fast = _fast(variable, array)
     if fast is None:
         return code_by_dictionary(variable, array)
-    if not array.null_count:
+    if isinstance(fast, Factored) or not array.null_count:
         return fast
-    codes = fast.expand() if isinstance(fast, Factored) else fast
-    codes[nulls(array)] = code_distinct(variable, [None])[0]
-    return codes
+    fast[nulls(array)] = code_distinct(variable, [None])[0]
+    return fast
 
 
 def _fast(variable: Variable, array: Any) -> Column | None:
-    """Vectorised codes of the values that are not NULL; None where there is no fast road."""
+    """Vectorised codes of the values that are not NULL, of categories with NULL; None where there is no fast road."""
     import pyarrow as pa
 
     if variable.lookup is not None or variable.is_date:
@@ -38,7 +39,9 @@ def _fast(variable: Variable, array: Any) -> Column | None:
             return code_integers(variable.bounds, numbers.astype(np.int64, copy=False))
         return code_floats(variable, numbers)
     integers = IntegerMap.of(variable.categories) if is_integer else None
-    return integers.take(numbers) if integers is not None else None
+    if integers is None:
+        return None
+    return integers.take(numbers, nulls(array) if array.null_count else None)
 
 
 def code_by_dictionary(variable: Variable, array: Any) -> Factored:
@@ -54,7 +57,7 @@ def code_matched(variable: Variable, array: Any, is_missing: Any = None) -> Fact
     """
     import pyarrow as pa
 
-    codes = code_distinct(variable, [*array.dictionary.to_pylist(), None, "\0not declared"])
+    codes = _matched_codes(variable.categories)
     last = len(codes) - 1
     places = array.indices
     if places.null_count and last >= 2**8:
@@ -63,7 +66,14 @@ def code_matched(variable: Variable, array: Any, is_missing: Any = None) -> Fact
     numbers = filled(places, last)
     if is_missing is not None and array.indices.null_count:
         numbers = np.where(as_numpy(is_missing), last - 1, numbers)
-    return Factored(numbers, codes)
+    return Factored(numbers, codes, is_declared=True)
+
+
+@lru_cache(maxsize=256)
+def _matched_codes(categories: Categories) -> NDArray[np.int64]:
+    """Codes of the declared texts in their order, of a missing value, and of a text that was not declared."""
+    read = category_reader(categories)
+    return np.array([read(text)[0] for text in (*categories.texts, None, "\0not declared")], dtype=np.int64)
 
 
 def _distinct(array: Any) -> tuple[Any, list[object]]:

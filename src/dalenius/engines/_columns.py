@@ -6,6 +6,7 @@ to the scalar reader.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,14 @@ def code_distinct(variable: Variable, distinct: list[object]) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factored:
-    """A coded column as a small list of codes and, for each row, a place in it."""
+    """A coded column as a small list of codes and, for each row, a place in it.
+
+    `is_declared` says that the list follows from the declaration alone, so that it is the same for every batch.
+    """
 
     places: NDArray[Any]
     codes: IntArray
+    is_declared: bool = False
 
     def __len__(self) -> int:
         return len(self.places)
@@ -53,7 +58,7 @@ def expanded(column: Column) -> IntArray:
 class IntegerMap:
     """Codes of integers for a categorical variable: a dense map over the declared integers, and a rest.
 
-    Its size is a matter of the declaration, never of the data.
+    Its size is a matter of the declaration, never of the data. The last place is that of missing values.
     """
 
     first: int
@@ -61,6 +66,7 @@ class IntegerMap:
     unseen: int
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(cls, categories: Categories) -> "IntegerMap | None":
         """The map, or None if the declared integers are spread too far."""
         whole = {}
@@ -72,23 +78,33 @@ class IntegerMap:
         if last - first >= _WIDEST_MAP:
             return None
         # One more place at each end serves everything outside.
-        codes = np.full(last - first + 3, unseen, dtype=np.int64)
+        codes = np.full(last - first + 4, unseen, dtype=np.int64)
         for value, code in whole.items():
             codes[value - first + 1] = code
+        codes[-1] = -1 if categories.missing == DROP else categories.code(categories.missing)
         return cls(first, codes, unseen)
 
-    def take(self, values: NDArray[Any]) -> Factored:
+    @property
+    def is_small(self) -> bool:
+        """Whether 16 bits hold all of it."""
+        return self._width(16) == 16
+
+    def _width(self, least: int) -> int:
+        """So many bits hold the declared integers, what lies beside them and every place."""
+        largest = max(1 - self.first, self.first + len(self.codes), len(self.codes))
+        return next(bits for bits in (16, 32, 64) if bits >= least and largest < 2 ** (bits - 1))
+
+    def take(self, values: NDArray[Any], is_missing: NDArray[np.bool_] | None = None) -> Factored:
         """Codes of integers of any signed width."""
-        if values.dtype.itemsize < 4:
-            values = values.astype(np.int32)
-        first, last = self.first - 1, self.first + len(self.codes) - 2
-        held = np.iinfo(values.dtype)
-        if first < held.min or last > held.max:
-            values = values.astype(np.int64)
-        places = np.clip(values, first, last)
+        first, last = self.first - 1, self.first + len(self.codes) - 3
+        kind = np.dtype(f"i{self._width(8 * values.dtype.itemsize) // 8}").type
+        places = np.maximum(values.astype(kind, copy=False), kind(first))
+        np.minimum(places, kind(last), out=places)
         if first:
-            places -= first
-        return Factored(places, self.codes)
+            places -= kind(first)
+        if is_missing is not None:
+            places[is_missing] = len(self.codes) - 1
+        return Factored(places, self.codes, is_declared=True)
 
 
 def code_integers(bounds: Bounds, values: IntArray) -> IntArray | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
 from dalenius.engines._columns import Column, Factored, expanded
+from dalenius.engines._joint import JointCounts
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER
 
@@ -110,6 +111,7 @@ class Tally:
     domain: Domain
     _low: IntArray = field(init=False)
     _high: IntArray | None = field(init=False, default=None)
+    _joint: JointCounts | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         size = largest_contribution(self.query, self.domain)
@@ -120,8 +122,12 @@ class Tally:
 
     def add(self, batch: Mapping[str, Column], multiplicity: IntArray | None = None) -> None:
         """Count a batch of coded rows in; each may stand for several equal rows."""
-        cells, mask = self._cells(batch)
         query = self.query
+        if self._is_plain_count and multiplicity is None:
+            self._joint = self._joint or self._jointly(batch)
+            if self._joint is not None and self._joint.add(batch):
+                return
+        cells, mask = self._cells(batch)
         if query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None:
             chosen = slice(None) if mask is None else mask
             if multiplicity is None:
@@ -143,6 +149,31 @@ class Tally:
         if query.weight is not None:
             shares = shares * expanded(batch[query.weight])[chosen]
         self._combine(cells, shares, None if multiplicity is None else multiplicity[chosen])
+
+    @property
+    def _is_plain_count(self) -> bool:
+        query = self.query
+        return query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None
+
+    def _jointly(self, batch: Mapping[str, Column]) -> JointCounts | None:
+        """Where every column stands for places in declared lists, and no variable is on two axes."""
+        variables = [axis.variable for axis in self.query.space.axes]
+        if len(set(variables)) < len(variables):
+            return None
+        return JointCounts.of(batch, used_variables(self.query))
+
+    def _fold(self, joint: JointCounts) -> None:
+        """Bring counts of combinations of places into the cells."""
+        axes = {
+            axis.variable: (len(axis.labels), axis_positions(axis, joint.codes(axis.variable)))
+            for axis in self.query.space.axes
+        }
+        kept: dict[str, NDArray[np.bool_]] = {}
+        for condition in self.query.where:
+            name = condition.variable
+            passed = passes(condition, self.domain.variable(name), joint.codes(name))
+            kept[name] = kept[name] & passed if name in kept else passed
+        self._low += joint.table(axes, kept)
 
     def add_aggregates(self, batch: Mapping[str, Column], aggregates: Sequence[int]) -> None:
         """Combine aggregates that a database took of groups of rows, each as wide as it came, into the cells of the groups."""
@@ -205,6 +236,9 @@ class Tally:
 
     def result(self) -> IntArray:
         """The aggregate of every cell in declared order; structural zeros hold no rows."""
+        if self._joint is not None:
+            joint, self._joint = self._joint, None
+            self._fold(joint)
         total = self._low
         if self._high is not None:
             high = self._high + (total >> _HALF)

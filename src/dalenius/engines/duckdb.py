@@ -34,11 +34,12 @@ from dalenius.engines._arrow import (
     nulls,
     private_copy,
 )
-from dalenius.engines._columns import Column, Factored, expanded
+from dalenius.engines._columns import Column, Factored, IntegerMap, expanded
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_columns, check_pair
 from dalenius.engines._digest import Digest, PlainDigest, TreeDigest
 from dalenius.engines._features import RowsOfPersons
+from dalenius.engines._joint import MOST_COMBINATIONS
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._person_source import PersonSource, split_place
@@ -53,6 +54,7 @@ __all__ = ["DuckDBSource"]
 
 GROUPED_CELLS = 20_000
 BATCH_ROWS = 1 << 20
+_MATCHED_TEXTS = 200
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
 _COMMON = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM")
 _NESTED = ("STRUCT", "MAP", "UNION", "[", "VARIANT", "GEOMETRY")
@@ -387,14 +389,33 @@ class DuckDBSource:
             self._connection = None
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:
-        """Whether raw values may be grouped: a plain count of few declared values, no person to bound."""
+        """Whether raw values may be grouped: a plain count of few declared values that have no fixed places, no person to bound."""
         is_plain = query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None
         if not is_plain or not names or self.domain.unit_id is not None:
             return False
         variables = [self.domain.variable(name) for name in names]
         if any(variable.is_numeric for variable in variables):
             return False
+        places = [self._places(variable) for variable in variables]
+        if all(places) and prod(places) <= MOST_COMBINATIONS:
+            return False
         return prod(len(variable.categories) for variable in variables) <= GROUPED_CELLS
+
+    def _places(self, variable: Variable) -> int:
+        """How many places there are for the values of a column that is fetched as such; 0 for any other."""
+        kind = self._types[variable.source_column]
+        if kind in _INTEGERS and kind != "BOOLEAN":
+            integers = IntegerMap.of(variable.categories)
+            return 0 if integers is None else len(integers.codes)
+        texts = len(variable.categories.texts)
+        # The statement names every text, and more than a few hundred are longer to read than groups to fetch.
+        is_matched = kind == "VARCHAR" and not self._relation.is_csv and _is_matchable(variable)
+        return texts + 2 if is_matched and texts <= _MATCHED_TEXTS else 0
+
+    def _is_small(self, variable: Variable) -> bool:
+        categories, kind = variable.categories, self._types[variable.source_column]
+        integers = IntegerMap.of(categories) if kind != "BOOLEAN" else None
+        return integers is not None and integers.is_small and categories.missing == categories.unseen
 
     def _grouped(self, names: Sequence[str]) -> Iterator[tuple[dict[str, Column], IntArray]]:
         columns = [name_of(self.domain.variable(name).source_column) for name in names]
@@ -412,12 +433,12 @@ class DuckDBSource:
         if self.domain.unit_id is not None:
             yield from self._held_batches(names)
             return
-        for batch in self._stream(self._select(names, "1 AS one")):
+        for batch in self._stream(self._select(names, "" if names else "1 AS one")):
             yield self._code(names, batch) or {"": np.zeros(batch.num_rows, dtype=np.int64)}
 
     def _select(self, names: Sequence[str], further: str) -> str:
         parts = [f"{e} AS v{i}{s}" for i, n in enumerate(names) for e, s in self._expressions(n)]
-        return f"SELECT {', '.join([*parts, further])} FROM {self._relation.sql}"
+        return f"SELECT {', '.join([*parts, *([further] if further else [])])} FROM {self._relation.sql}"
 
     def _code(self, names: Sequence[str], batch: Any) -> dict[str, Column]:
         return {name: self._code_one(name, batch, f"v{i}") for i, name in enumerate(names)}
@@ -435,6 +456,9 @@ class DuckDBSource:
                 yield f"TRY_CAST({column} AS ENUM({texts}))", "_matched"
                 if variable.categories.missing != variable.categories.unseen:
                     yield f"{column} IS NULL", "_missing"
+            elif kind in _INTEGERS and self._is_small(variable):
+                # A number that 16 bits do not hold is as little declared as a missing one, and both follow one rule.
+                yield f"TRY_CAST({column} AS SMALLINT)", ""
             else:
                 yield (f"{column}::BIGINT" if kind in ("UTINYINT", "USMALLINT", "UINTEGER") else column), ""
         elif kind in _INTEGERS:

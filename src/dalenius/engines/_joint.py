@@ -1,0 +1,100 @@
+"""Plain counts by combinations of places: rows are numbered by where their values stand in lists that the declaration fixes.
+
+A row costs a multiplication and an addition for each variable and one step of counting, whatever its values are; what the places mean for
+the table (positions on its axes, conditions, values that were not declared) is worked out once, at the end, on the counts.
+"""
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.engines._columns import Column, Factored
+
+IntArray = NDArray[np.int64]
+# So many combinations are counted side by side; a table of more is tallied cell by cell.
+MOST_COMBINATIONS = 1 << 22
+_ROWS = 1 << 16
+
+Positions = Callable[[str, IntArray], IntArray]
+
+
+class JointCounts:
+    """Counts of rows by the places of several variables."""
+
+    def __init__(self, codes: Mapping[str, IntArray]) -> None:
+        self._codes = dict(codes)
+        self._sizes = [len(own) for own in codes.values()]
+        self._counts = np.zeros(prod(self._sizes), dtype=np.int64)
+
+    @classmethod
+    def of(cls, batch: Mapping[str, Column], names: tuple[str, ...]) -> "JointCounts | None":
+        """None where places follow from the content of a batch, or there are too many combinations of them."""
+        codes = {}
+        for name in names:
+            column = batch[name]
+            if not isinstance(column, Factored) or not column.is_declared:
+                return None
+            codes[name] = column.codes
+        return cls(codes) if names and prod(map(len, codes.values())) <= MOST_COMBINATIONS else None
+
+    def add(self, batch: Mapping[str, Column]) -> bool:
+        """Count the rows of a batch; False, and nothing, where its places are not those of the declaration."""
+        columns = [column for name in self._codes if isinstance(column := batch[name], Factored)]
+        if [len(c.codes) for c in columns if c.is_declared] != self._sizes:
+            return False
+        places = [column.places for column in columns]
+        rows = len(places[0])
+        kind: type[np.unsignedinteger[Any]] = np.uint16 if len(self._counts) <= 2**16 else np.uint32
+        numbers = np.empty(rows, dtype=np.int64)
+        # A stretch at a time stays in the cache of a core.
+        for start in range(0, rows, _ROWS):
+            part = slice(start, start + _ROWS)
+            number = places[0][part].astype(kind)
+            for own, size in zip(places[1:], self._sizes[1:], strict=True):
+                number *= kind(size)
+                number += own[part].astype(kind, copy=False)
+            numbers[part] = number
+        self._counts += np.bincount(numbers, minlength=len(self._counts))
+        return True
+
+    def table(
+        self, axes: Mapping[str, tuple[int, IntArray]], kept: Mapping[str, NDArray[np.bool_]]
+    ) -> IntArray:
+        """Counts by positions, flat in the order of the axes.
+
+        `axes` gives for each variable on an axis how long it is and the position of each place (negative outside); `kept` tells which places
+        of a variable satisfy the conditions on it.
+        """
+        counts = self._counts.reshape(self._sizes)
+        for number, name in enumerate(self._codes):
+            size, positions = axes.get(name, (1, np.zeros(self._sizes[number], dtype=np.int64)))
+            is_in = (positions >= 0) & kept.get(name, True)
+            counts = _gathered(counts, number, size, positions, is_in)
+        order = [list(self._codes).index(name) for name in axes]
+        rest = [number for number in range(len(self._codes)) if number not in order]
+        return np.ascontiguousarray(counts.transpose([*order, *rest])).ravel()
+
+    def codes(self, name: str) -> IntArray:
+        """The codes for which the places of a variable stand."""
+        return self._codes[name]
+
+
+def _gathered(
+    counts: IntArray, axis: int, size: int, positions: IntArray, is_in: NDArray[np.bool_]
+) -> IntArray:
+    """Counts with one axis of places turned into an axis of positions."""
+    order = np.flatnonzero(is_in)
+    order = order[np.argsort(positions[order], kind="stable")]
+    filled, starts = np.unique(positions[order], return_index=True)
+    shape = (*counts.shape[:axis], size, *counts.shape[axis + 1 :])
+    if len(order) == size == len(filled):
+        # Each position has its one place.
+        return counts.take(order, axis=axis)
+    turned = np.zeros(shape, dtype=np.int64)
+    if len(order):
+        sums = np.add.reduceat(counts.take(order, axis=axis), starts, axis=axis)
+        turned[(slice(None),) * axis + (filled,)] = sums
+    return turned
