@@ -1,7 +1,7 @@
 """Sums, differences and rates of released cells, with the covariance of their noise.
 
 A selection of cells is a mapping from axes to labels, such as {"sex": "F", "age": ["20-29", "30-39"]}; axes that are not named
-are summed over.
+are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis.
 
 Guarantee
     Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a sum of Poisson
@@ -28,7 +28,7 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
-from dalenius.inference.tree_observed import TreeObserved, observe_along
+from dalenius.inference.tree_observed import TreeObserved, is_for_ranges, observe_along
 from dalenius.linear.tree_whole import is_along
 
 Where = Mapping[str, str | Sequence[str]]
@@ -78,7 +78,7 @@ def difference(
 
 def observed_for(source: Source, where: Where) -> Seen | TreeObserved:
     """What a selection is taken from: along a hierarchy, the smallest table that has its axes."""
-    if isinstance(source, Release) and is_along(source):
+    if isinstance(source, Release) and (is_along(source) or is_for_ranges(source)):
         return observe_along(source, where)
     return observe(source)
 
@@ -90,15 +90,28 @@ def selection(seen: Seen | TreeObserved, where: Where) -> FloatArray:
         if name not in seen.names:
             raise UnknownName.among("axis", name, seen.names)
         axis = seen.names.index(name)
-        labels = [wanted] if isinstance(wanted, str) else list(wanted)
-        for label in labels:
-            if label not in seen.axes[axis].labels:
-                raise UnknownName.among(f"label of {name!r}", label, seen.axes[axis].labels)
-        keep = np.array([label in labels for label in seen.axes[axis].labels])
+        own = seen.axes[axis].labels
+        labels: set[str] = set()
+        for label in [wanted] if isinstance(wanted, str) else wanted:
+            labels.update(_from_to(name, label, own))
+        keep = np.array([label in labels for label in own])
         shape = [1] * len(seen.shape)
         shape[axis] = len(keep)
         chosen = chosen & keep.reshape(shape)
     return (chosen & seen.possible).reshape(-1).astype(np.float64)
+
+
+def _from_to(name: str, label: str, own: Sequence[str]) -> Sequence[str]:
+    """A label, or all labels from one to another: "first..last"."""
+    if label in own:
+        return [label]
+    first, dots, last = label.partition("..")
+    if not dots or first not in own or last not in own:
+        raise UnknownName.among(f"label of {name!r}", label, own)
+    begin, end = own.index(first), own.index(last)
+    if begin > end:
+        raise ParameterError(f"A range goes up: {first!r} stands after {last!r} on {name!r}.")
+    return own[begin : end + 1]
 
 
 def describe(where: Where) -> str:

@@ -1,4 +1,4 @@
-"""A table of a release along a hierarchy, however large: sums and differences of its cells with exact variances.
+"""A table of a release along a hierarchy, or of one that was measured for ranges, however large: sums and differences with exact variances.
 
 No covariance matrix is made. The variance of a weighted sum of cells (any union of places, any difference of unions) follows from the
 published law in time linear in the nodes.
@@ -16,6 +16,8 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.observation import adjusted_note
 from dalenius.linear import joint
+from dalenius.linear.range_law import STRUCTURE as RANGES
+from dalenius.linear.range_law import RangeLaw
 from dalenius.linear.tree_law import TreeLaw
 
 
@@ -25,7 +27,7 @@ class TreeObserved:
 
     axes: tuple[Axis, ...]
     values: FloatArray
-    law: TreeLaw
+    law: TreeLaw | RangeLaw
     position: int
     notes: tuple[str, ...] = ()
 
@@ -59,6 +61,11 @@ class TreeObserved:
         return out
 
 
+def is_for_ranges(release: Release) -> bool:
+    """Whether the table was measured for sums over ranges."""
+    return isinstance(release.law, Joint) and release.law.structure == RANGES
+
+
 def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
     """The smallest shown table that has all the named axes."""
     wanted = set(names)
@@ -76,7 +83,7 @@ def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
     return TreeObserved(
         axes=table.space.axes,
         values=values.reshape(table.space.shape),
-        law=TreeLaw.of(release.law),
+        law=RangeLaw.of(release.law) if release.law.structure == RANGES else TreeLaw.of(release.law),
         position=min(tables)[1],
         notes=adjusted_note(release),
     )

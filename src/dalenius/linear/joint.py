@@ -1,17 +1,18 @@
 """The joint law of a release that combines several measured blocks: estimates, exact covariances, simulation.
 
-Everything is rebuilt from what a release carries: its blocks and the public parameters of its law. Three structures:
+Everything is rebuilt from what a release carries: its blocks and the public parameters of its law. Four structures:
 
 margins   residual components with uncorrelated noise (`dalenius.linear.margins`); any mixture of measured margins,
           residual measurements and Fourier coefficients
 nested    margins along hierarchies, by dense least squares (`dalenius.linear.nested`), or sums of one measured table
 tree      margins along a tree of any size, level by level (`dalenius.linear.tree_law`)
+ranges    one table that was measured for sums over ranges of its axes (`dalenius.linear.range_law`)
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import log, sqrt
+from math import expm1, log, sqrt
 from statistics import NormalDist
 from typing import Any, cast
 
@@ -23,12 +24,14 @@ from dalenius.core.release import Block, Release, Table
 from dalenius.errors import NotPublic, UnknownName, Unsupported
 from dalenius.linear.margins import Margin, Workload, centre, least_squares, reconstruct, sum_out
 from dalenius.linear.nested import DenseLeastSquares, Measured, View, aggregate
+from dalenius.linear.range_law import STRUCTURE as RANGES
+from dalenius.linear.range_law import RangeLaw
 from dalenius.linear.tree_law import STRUCTURE as TREE
 from dalenius.linear.tree_law import TreeLaw, in_units, simulated_parts
 
 KNOWN = 1e-12
 """Variance that stands for a number without noise (a public total)."""
-STRUCTURES = ("margins", "nested", TREE)
+STRUCTURES = ("margins", "nested", TREE, RANGES)
 
 
 def is_combined(law: Law) -> bool:
@@ -64,6 +67,8 @@ def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> Fl
         return workload.covariance_matrix(components, workload.margins[position], cells)
     if law.structure == TREE:
         return TreeLaw.of(law).covariance(position, cells, position, cells)
+    if law.structure == RANGES:
+        return RangeLaw.of(law).covariance(cells, cells)
     return _nested_covariance(law, position)[np.ix_(list(cells), list(cells))]
 
 
@@ -75,6 +80,8 @@ def cross_covariance(
     if law.structure == TREE:
         one, two = _position(release, first), _position(release, second)
         return float(TreeLaw.of(law).covariance(one, [cell], two, [other])[0, 0])
+    if law.structure == RANGES:
+        return float(RangeLaw.of(law).covariance([cell], [other])[0, 0])
     if law.structure != "margins":
         return _nested_cross_covariance(
             law, (_position(release, first), cell), (_position(release, second), other)
@@ -105,6 +112,9 @@ def _simulated(
     names, own = list(law.parameters["axes"]), block.law
     if law.structure == TREE:
         return _simulated_tree(own, spec, TreeLaw.of(law), interior, generator)
+    if law.structure == RANGES and isinstance(own, Joint):
+        counts = RangeLaw.of(law).measured(interior).ravel()
+        return counts + _wide(own.parameters, len(counts), generator)
     whole = tuple(range(len(names)))
     if isinstance(own, Additive):
         margin = tuple(names.index(axis.name) for axis in block.space.axes)
@@ -167,6 +177,15 @@ def _noise(law: IntegerLaw, size: int, generator: "np.random.Generator") -> IntA
     return points[np.minimum(index, len(points) - 1)]
 
 
+def _wide(own: Mapping[str, Any], size: int, generator: "np.random.Generator") -> IntArray:
+    """Noise in small units, whose law has too many points for a table: rounded normal draws, or differences of geometric ones."""
+    noise = _law(own)
+    if "gaussian" in noise.name:
+        return np.rint(generator.normal(0, sqrt(noise.variance), size)).astype(np.int64)
+    success = -expm1(-float(Fraction(own["parameters"]["rate"])))
+    return generator.geometric(success, size) - generator.geometric(success, size)
+
+
 def _joint(release: Release) -> Joint:
     if not isinstance(release.law, Joint) or not is_combined(release.law):
         raise NotPublic(
@@ -195,6 +214,8 @@ def _estimates(arrays: Sequence[IntArray], laws: Sequence[Law], law: Joint) -> l
         return _nested_estimates(arrays, law)
     if law.structure == TREE:
         return TreeLaw.of(law).estimates(arrays, laws, law.parameters["blocks"])
+    if law.structure == RANGES:
+        return [RangeLaw.of(law).estimate(arrays[0])]
     workload, _ = _margins(law)
     parts: dict[Margin, FloatArray] = {}
     measured: dict[Margin, FloatArray] = {}
@@ -299,6 +320,8 @@ def variances(law: Joint) -> list[FloatArray]:
     """Variance of every cell of every table that a law along a hierarchy shows, flat."""
     if law.structure == TREE:
         return TreeLaw.of(law).variances
+    if law.structure == RANGES:
+        return [RangeLaw.of(law).variances]
     return [nested_variance(law, k) for k in range(len(law.parameters["shown"]))]
 
 
@@ -309,6 +332,8 @@ def largest_variances(law: Joint) -> list[float]:
         return [workload.variance(components, margin) for margin in workload.margins]
     if law.structure == TREE:
         return [float(v.max()) for v in TreeLaw.of(law).variances]
+    if law.structure == RANGES:
+        return [float(RangeLaw.of(law).variances.max())]
     return [float(nested_variance(law, k).max()) for k in range(len(law.parameters["shown"]))]
 
 
@@ -318,9 +343,17 @@ def reach(laws: Sequence[Law], confidence: float) -> float:
     Sums of Gaussian draws are taken as normal. Sums of Laplace draws are nearer to the normal law than one draw is, so that from a
     confidence of nine tenths on the reach of one draw is enough for any of them.
     """
-    is_gaussian = all(not isinstance(law, Additive) or "gaussian" in law.noise.name for law in laws)
+    is_gaussian = all("gaussian" in _family(law) for law in laws)
     normal = NormalDist().inv_cdf(0.5 + confidence / 2)
     return normal if is_gaussian else max(normal, log(1 / (1 - confidence)) / sqrt(2))
+
+
+def _family(law: Law) -> str:
+    """The noise of a block; residual components and Fourier coefficients are taken as normal."""
+    if isinstance(law, Additive):
+        return law.noise.name
+    is_factored = isinstance(law, Joint) and law.structure == "factored"
+    return str(law.parameters["family"]) if isinstance(law, Joint) and is_factored else "gaussian"
 
 
 def nested_variance(law: Joint, position: int) -> FloatArray:

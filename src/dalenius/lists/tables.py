@@ -19,6 +19,8 @@ from dalenius.core.release import Block, Release, Table, measure_of
 from dalenius.errors import Unsupported
 from dalenius.linear import joint
 from dalenius.linear.margins import subsets
+from dalenius.linear.range_law import STRUCTURE as RANGES
+from dalenius.linear.range_law import RangeLaw
 from dalenius.linear.tree_law import TreeLaw
 from dalenius.linear.tree_whole import is_along
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
@@ -268,6 +270,9 @@ def _variance(release: Release, found: _Found) -> FloatArray:
     if isinstance(law, Joint) and is_along(release):
         position = [shown.name for shown in release.tables].index(table.name)
         variance = TreeLaw.of(law).grouped_variance(position, [s.groups for s in selections])
+        return variance.reshape([s.size for s in selections])
+    if isinstance(law, Joint) and law.structure == RANGES:
+        variance = RangeLaw.of(law).grouped_variance([s.groups for s in selections])
         return variance.reshape([s.size for s in selections])
     if isinstance(law, Joint) and law.structure == "nested" and table.space.size <= _MOST_DENSE:
         return _dense_variance(release, table, selections)

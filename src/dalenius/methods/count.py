@@ -15,11 +15,13 @@ from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
+from dalenius.methods._ranged_count import plan_ranged, written_ranges
 from dalenius.methods._refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods._weighted import plan_weighted
 from dalenius.methods.margins.plan import plan_margins
+from dalenius.spec.axis import Ranges
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
@@ -41,6 +43,7 @@ class CountParameters(Part):
     refine_share: Exact | None = None
     sample: Exact | None = None
     keyed: Literal[True] | None = None
+    ranges: Ranges | None = Field(default=None, min_length=1)
 
 
 class CountMethod:
@@ -89,6 +92,10 @@ class CountMethod:
             "privacy": {"definition": "pure", "epsilon": 1},
         },
         {
+            "table": {"rows": ["region"], "columns": ["sex"], "ranges": {"region": "all"}},
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
             "table": {"where": {"age": {"at_least": 18, "at_most": 65}}},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
@@ -105,6 +112,9 @@ class CountMethod:
         if question.weight is not None:
             refuse_step(question)
             return plan_weighted(question)
+        if question.parameter("ranges") is not None:
+            refuse_step(question)
+            return plan_ranged(question)
         if question.margins is not None or question.strategy is not None:
             refuse_step(question)
             return plan_margins(question)
@@ -123,7 +133,9 @@ class CountMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without the usual share of a refinement; where nothing is refined the key is refused, as written."""
+        """Without the usual share of a refinement; where nothing is refined the key is refused, as written. Ranges in order."""
+        if parameters.get("ranges") is not None:
+            parameters = {**parameters, "ranges": written_ranges(parameters["ranges"])}
         if "refine" not in parameters:
             return "count", dict(parameters)
         return "count", spelled(parameters, refine_share=DEFAULT_SHARE)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
-from math import prod
-from typing import ClassVar, Self
+from math import ceil, prod
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,17 +13,24 @@ from dalenius.core.domain import Axis, CellSpace, Domain, Variable
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
-from dalenius.spec.document import Category, Exact, Name, Part
+from dalenius.spec.document import Category, Exact, Name, Part, Whole
 
 MOST_ZEROS = 5_000_000
+MOST_CLASSES = 10_000
 COMPLETE, OWN = "complete", "own"
 """Whose records a list of margins counts: those with a value on every axis, or all of them."""
 REST = "other or not stated"
 """The label of the rows that no other label of an axis holds."""
 
 
+Range = tuple[Category, Category]
+RangesOf = Literal["all", "prefixes"] | Whole | tuple[Range, ...]
+Ranges = dict[Name, RangesOf] | tuple[dict[Name, Range], ...]
+"""Ranges of axes: which of each axis, or boxes."""
+
+
 class AxisPart(Part):
-    """An axis that is not all categories of a variable: a level, some categories, groups, or cuts."""
+    """An axis that is not all categories of a variable: a level, some categories, groups, cuts, or classes of one width."""
 
     section: ClassVar[str] = "an axis"
 
@@ -32,12 +39,15 @@ class AxisPart(Part):
     categories: tuple[Category, ...] | None = Field(default=None, min_length=1)
     groups: dict[Name, tuple[Category, ...]] | None = Field(default=None, min_length=1)
     cuts: tuple[Exact, ...] | None = Field(default=None, min_length=2)
+    width: Exact | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        ways = [n for n in ("level", "categories", "groups", "cuts") if getattr(self, n) is not None]
+        ways = [n for n in ("level", "categories", "groups", "cuts", "width") if getattr(self, n) is not None]
         if len(ways) > 1:
-            raise DocumentError(f"An axis takes one of level, categories, groups and cuts; received {ways}.")
+            raise DocumentError(
+                f"An axis takes one of level, categories, groups, cuts and width; received {ways}."
+            )
         return self
 
 
@@ -66,6 +76,8 @@ def axis_of(item: str | AxisPart, domain: Domain) -> Axis:
     variable = domain.variable(part.variable)
     if part.cuts is not None:
         return _cut(variable, part.cuts)
+    if part.width is not None:
+        return _cut(variable, _every(variable, part.width))
     if variable.is_numeric:
         raise ParameterError(
             f"{variable.name!r} is numeric; on an axis it needs classes, such as"
@@ -134,6 +146,18 @@ def _code(variable: Variable, label: str) -> int:
         return variable.categories.code(label)
     except UnknownName:
         raise UnknownName.among(f"category of {variable.name!r}", label, variable.categories.labels) from None
+
+
+def _every(variable: Variable, width: Fraction) -> list[Fraction]:
+    """Cuts from the lower bound to the upper one, each class as wide as asked; the last may be narrower."""
+    bounds = variable.bounds
+    count = ceil((bounds.upper - bounds.lower) / width)
+    if count > MOST_CLASSES:
+        raise TooLarge(
+            f"Classes of width {plain(width)} would cut {variable.name!r} into {count:,} of them; at most {MOST_CLASSES:,} are made.",
+            limit=MOST_CLASSES,
+        )
+    return [*(bounds.lower + k * width for k in range(count)), bounds.upper]
 
 
 def _cut(variable: Variable, cuts: Sequence[Fraction]) -> Axis:

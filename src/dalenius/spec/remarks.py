@@ -158,6 +158,10 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " ist rechnerisch: Es gilt gegen alle, die solches Rauschen nicht von zufälligem unterscheiden können, solange der Schlüssel"
         " geheim bleibt.",
     },
+    "ranges": {
+        "en": "Measured for sums over ranges: those that were asked for are off by about ± {error} (95 %), single cells by up to ± {cells}.",
+        "de": "Gemessen für Summen über Bereiche: die verlangten weichen um etwa ± {error} ab (95 %), einzelne Zellen um bis zu ± {cells}.",
+    },
     "secret_sample": {
         "en": "The numbers are estimates from a secret sample that was drawn for this release with chance {fraction} for every record; the"
         " margins are of sampling and noise together.",

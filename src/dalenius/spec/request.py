@@ -16,6 +16,7 @@ from dalenius.spec.axis import (
     OWN,
     AxisPart,
     ConditionPart,
+    Ranges,
     axis_of,
     condition_filter,
     structural_zeros,
@@ -38,7 +39,7 @@ from dalenius.spec.show import ShowPart
 AxisItem = Name | AxisPart
 Condition = Category | tuple[Category, ...] | ConditionPart
 Stated = int | Exact | str | tuple[int, ...]
-Option = bool | int | Exact | str | tuple[str, ...]
+Option = bool | int | Exact | str | tuple[str, ...] | Ranges
 
 
 class TablePart(Part):

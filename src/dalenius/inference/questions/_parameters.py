@@ -14,8 +14,18 @@ Axes = Annotated[
     tuple[str, ...],
     Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table"),
 ]
-First = Annotated[Cells, Hint(help="axis=label of the first cells; repeat for each. All if left out.")]
-Second = Annotated[Cells, Hint(help="axis=label of the second cells; repeat for each. All if left out.")]
+First = Annotated[
+    Cells,
+    Hint(
+        help="axis=label of the first cells, or axis=label..label for a range; repeat for each. All if left out."
+    ),
+]
+Second = Annotated[
+    Cells,
+    Hint(
+        help="axis=label of the second cells, or axis=label..label for a range; repeat for each. All if left out."
+    ),
+]
 Test = Annotated[
     str,
     Hint(

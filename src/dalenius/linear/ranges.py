@@ -1,0 +1,395 @@
+"""Sums over ranges of ordered axes: what is asked, and integer matrices that measure it with little error.
+
+A workload is a list of terms; a term holds for each axis the matrix G = sum of q q' over its ranges q. Measured are integer combinations Q x of the
+cells, Q a product of one matrix for each axis. With equal noise of variance v the cells have covariance v times the product of (Q'Q)^-1, and the
+ranges of a term the sum of squares v times the product of tr(G (Q'Q)^-1).
+
+Under rho one row costs the largest column norm of Q. The best X = Q'Q of one axis minimises tr(G X^-1) with 1 on its diagonal; with V = diag(v) it is
+V^-1/2 (V^1/2 G V^1/2)^1/2 V^-1/2 at the fixed point v = diag((V^1/2 G V^1/2)^1/2), and the dual bound tr((V^1/2 G V^1/2)^1/2)^2 / sum v says how near it
+is. The best matrix of a product is the product of the best ones. Under epsilon one row costs the largest column sum; identity rows with further
+non-negative rows are improved from a tree by descent. Long axes are measured by trees of which all levels have their best shares.
+
+References: Li et al. (2015); McKenna et al. (2018); Qardaji, Yang & Li (2013); Denisov et al. (2022), arXiv 2202.08312.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.law import FloatArray, IntArray
+from dalenius.errors import DocumentError, TooLarge
+
+MOST_DENSE = 200
+"""Labels of an axis up to which any matrix may be measured."""
+MOST_LABELS = 1024
+"""Labels of an axis up to which a tree is measured."""
+_BITS = 20
+_CLOSE = 1e-6
+_ROUNDS = 400
+_BRANCHES = (2, 3, 4, 6, 8, 16)
+_CELLS = 0.05
+Interval = tuple[int, int]
+
+
+def every_range(size: int) -> FloatArray:
+    """G of all ranges of an axis: how many of them hold both of two labels.
+
+    >>> every_range(3)
+    array([[3., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 3.]])
+    """
+    place = np.arange(size)
+    return np.asarray((np.minimum.outer(place, place) + 1.0) * (size - np.maximum.outer(place, place)))
+
+
+def every_prefix(size: int) -> FloatArray:
+    """G of all ranges that begin with the first label: what a distribution function is made of."""
+    place = np.arange(size)
+    return np.asarray(size - np.maximum.outer(place, place), dtype=np.float64)
+
+
+def every_band(size: int, width: int) -> FloatArray:
+    """G of all ranges of so many labels."""
+    place = np.arange(size)
+    last = np.minimum(np.minimum.outer(place, place), size - width)
+    first = np.maximum(np.maximum.outer(place, place) - width + 1, 0)
+    return np.asarray(np.maximum(last - first + 1, 0), dtype=np.float64)
+
+
+def listed_ranges(size: int, ranges: Sequence[Interval]) -> FloatArray:
+    """G of some ranges (first and last label); single labels count a little, so that each can be shown."""
+    inside = np.zeros((len(ranges), size))
+    for row, (first, last) in zip(inside, ranges, strict=True):
+        row[first : last + 1] = 1
+    return inside.T @ inside + np.eye(size) * (_CELLS * len(ranges) / size)
+
+
+def each_and_all(size: int) -> FloatArray:
+    """G of single labels and of all of them together."""
+    return np.eye(size) + 1.0 if size > 1 else np.ones((1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Ranges of one axis: their G, and how many they are."""
+
+    gram: FloatArray
+    count: float
+
+    @classmethod
+    def of(cls, wanted: Any, labels: Sequence[str]) -> "Asked":
+        """From what a document says of an axis: "all", "prefixes", a width, pairs of labels, or nothing."""
+        size = len(labels)
+        if wanted is None:
+            return cls(each_and_all(size), size + 1.0 if size > 1 else 1.0)
+        if wanted == "all":
+            return cls(every_range(size), size * (size + 1) / 2)
+        if wanted == "prefixes":
+            return cls(every_prefix(size), float(size))
+        if isinstance(wanted, int):
+            if not 1 <= wanted <= size:
+                raise DocumentError(
+                    f"A band is as wide as 1 to {size} labels of this axis; received {wanted}."
+                )
+            return cls(every_band(size, wanted), size - wanted + 1.0)
+        ranges = [_interval(pair, labels) for pair in wanted]
+        return cls(listed_ranges(size, ranges), len(ranges) * (1 + _CELLS))
+
+
+def _interval(pair: Sequence[str], labels: Sequence[str]) -> Interval:
+    places = []
+    for label in pair:
+        if label not in labels:
+            raise DocumentError(f"A range ends at labels of its axis; there is no label {label!r}.")
+        places.append(list(labels).index(label))
+    first, last = places
+    if first > last:
+        raise DocumentError(f"A range goes up: {pair[0]!r} stands after {pair[1]!r} on its axis.")
+    return first, last
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """An integer matrix over the labels of one axis: single labels, weighted intervals, or any rows."""
+
+    size: int
+    intervals: tuple[tuple[int, int, int], ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
+
+    @cached_property
+    def matrix(self) -> IntArray:
+        """Q."""
+        if self.rows:
+            return np.array(self.rows, dtype=np.int64)
+        if not self.intervals:
+            return np.eye(self.size, dtype=np.int64)
+        matrix = np.zeros((len(self.intervals), self.size), dtype=np.int64)
+        for row, (first, after, weight) in zip(matrix, self.intervals, strict=True):
+            row[first:after] = weight
+        return matrix
+
+    @cached_property
+    def gram(self) -> IntArray:
+        """Q'Q, exact."""
+        return self.matrix.T @ self.matrix
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """(Q'Q)^-1: covariance of the labels for noise of variance 1."""
+        if not self.intervals and not self.rows:
+            return np.eye(self.size)
+        scale = sqrt(float(self.gram.diagonal().max()))
+        inverse = np.linalg.inv((self.gram / scale) / scale)
+        return np.asarray((inverse + inverse.T) / 2 / scale / scale)
+
+    @cached_property
+    def solution(self) -> FloatArray:
+        """(Q'Q)^-1 Q': from what was measured to the labels."""
+        return np.asarray(self.covariance @ self.matrix.T)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the law's document."""
+        if self.rows:
+            return {"rows": [list(row) for row in self.rows]}
+        if self.intervals:
+            return {"labels": self.size, "intervals": [list(part) for part in self.intervals]}
+        return {"labels": self.size}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "Factor":
+        """From the law's document."""
+        if "rows" in content:
+            rows = tuple(tuple(int(v) for v in row) for row in content["rows"])
+            return cls(len(rows[0]), rows=rows)
+        intervals = tuple((int(a), int(b), int(w)) for a, b, w in content.get("intervals", ()))
+        return cls(int(content["labels"]), intervals=intervals)
+
+
+def row_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
+    """The largest squared length, or sum of absolute values, of what one row moves."""
+    if is_gaussian:
+        return prod(int(factor.gram.diagonal().max()) for factor in factors)
+    return prod(int(np.abs(factor.matrix).sum(axis=0).max()) for factor in factors)
+
+
+def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
+    """The same for a row that moves from one cell to another: |u|^2 + |v|^2 - 2 u'v at most, or |u| + |v|."""
+    alone = row_cost(factors, is_gaussian=is_gaussian)
+    if not is_gaussian:
+        if len(factors) > 1:
+            return 2 * alone
+        columns = factors[0].matrix.T
+        return max(int(np.abs(columns - column).sum(axis=1).max()) for column in columns)
+    low, high = 1, 1
+    for factor in factors:
+        ends = [
+            end * other for end in (low, high) for other in (int(factor.gram.min()), int(factor.gram.max()))
+        ]
+        low, high = min(ends), max(ends)
+    return 2 * alone - 2 * low
+
+
+@dataclass(frozen=True, eq=False)
+class RangeWorkload:
+    """Terms of asked ranges, an entry for each axis; their number, and what some factors make of them."""
+
+    terms: tuple[tuple[Asked, ...], ...]
+
+    @property
+    def count(self) -> float:
+        """How many ranges are asked for."""
+        return sum(prod(asked.count for asked in term) for term in self.terms)
+
+    def mean_square(self, factors: Sequence[Factor]) -> float:
+        """Mean variance of the ranges for noise of variance 1."""
+        total = sum(
+            prod(
+                float((asked.gram * factor.covariance).sum())
+                for asked, factor in zip(term, factors, strict=True)
+            )
+            for term in self.terms
+        )
+        return total / self.count
+
+    def along(self, axis: int, covariances: Sequence[FloatArray]) -> FloatArray:
+        """G of one axis, each term weighted by what the other axes make of it."""
+        grams = []
+        for term in self.terms:
+            weight = prod(
+                float((asked.gram * c).sum())
+                for k, (asked, c) in enumerate(zip(term, covariances, strict=True))
+                if k != axis
+            )
+            grams.append(weight * term[axis].gram)
+        gram = np.sum(grams, axis=0)
+        return np.asarray(gram / np.abs(gram).max())
+
+
+def identity(workload: RangeWorkload) -> tuple[Factor, ...]:
+    """Every cell by itself."""
+    return tuple(Factor(len(asked.gram)) for asked in workload.terms[0])
+
+
+def hierarchical(workload: RangeWorkload, *, is_gaussian: bool) -> tuple[Factor, ...]:
+    """A tree over each axis, with the number of branches and the shares of levels that are best."""
+    return _alternate(workload, lambda gram, bits: _tree(gram, bits, is_gaussian))
+
+
+def optimal(workload: RangeWorkload, *, is_gaussian: bool) -> tuple[Factor, ...]:
+    """The best matrix of each axis that is short enough, and the best tree of the others."""
+
+    def one(gram: FloatArray, bits: int) -> Factor:
+        if len(gram) > MOST_DENSE:
+            return _tree(gram, bits, is_gaussian)
+        return _matrix(_best(gram) if is_gaussian else _improved(gram), bits)
+
+    return _alternate(workload, one)
+
+
+def _alternate(workload: RangeWorkload, one: Any) -> tuple[Factor, ...]:
+    """Axis by axis; several terms are weighed by what the other axes make of them, a few times."""
+    sizes = [len(asked.gram) for asked in workload.terms[0]]
+    if max(sizes) > MOST_LABELS:
+        raise TooLarge(
+            f"Ranges are planned on axes of at most {MOST_LABELS:,} labels; this one has {max(sizes):,}. Use wider classes.",
+            limit=MOST_LABELS,
+        )
+    bits = max(4, min(12, _BITS // max(1, sum(size > 1 for size in sizes))))
+    factors = list(identity(workload))
+    for _ in range(1 if len(workload.terms) == 1 or len(sizes) == 1 else 3):
+        for axis, size in enumerate(sizes):
+            if size > 1:
+                gram = workload.along(axis, [factor.covariance for factor in factors])
+                factors[axis] = one(gram, bits)
+    return tuple(factors)
+
+
+def _matrix(best: FloatArray, bits: int) -> Factor:
+    """Rounded to integers; the price is that of the rounded matrix."""
+    scale = (1 << bits) / np.abs(best).max()
+    whole = np.rint(best * scale).astype(np.int64)
+    whole = whole[np.abs(whole).sum(axis=1) > 0]
+    return Factor(best.shape[1], rows=tuple(tuple(row) for row in whole.tolist()))
+
+
+def _best(gram: FloatArray) -> FloatArray:
+    """A square root of the X that minimises tr(G X^-1) with 1 on its diagonal, within a millionth of the least."""
+    v = np.ones(len(gram))
+    root = np.eye(len(gram))
+    for _ in range(_ROUNDS):
+        half = np.sqrt(v)
+        spectrum, basis = np.linalg.eigh(half[:, None] * gram * half)
+        size = np.sqrt(np.maximum(spectrum, 1e-14 * spectrum[-1]))
+        middle = (basis * size) @ basis.T
+        # With M the root, X = V^-1/2 M V^-1/2 and tr(G X^-1) = tr(M).
+        x = middle / np.outer(half, half)
+        largest = float(x.diagonal().max())
+        loss = float(size.sum()) * largest
+        bound = float(size.sum()) ** 2 / float(v.sum())
+        root = x / largest
+        if loss <= bound * (1 + _CLOSE):
+            break
+        v = middle.diagonal().copy()
+    spectrum, basis = np.linalg.eigh(root)
+    return np.asarray((basis * np.sqrt(np.maximum(spectrum, 0.0))) @ basis.T)
+
+
+def _levels(size: int, branches: int) -> list[list[Interval]]:
+    """Nodes of every level of a tree over the labels, single labels last."""
+    widths = [1]
+    while widths[-1] < size:
+        widths.append(widths[-1] * branches)
+    return [[(at, min(at + w, size)) for at in range(0, size, w)] for w in reversed(widths)]
+
+
+def _shares(
+    gram: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool
+) -> tuple[float, FloatArray]:
+    """Squared weights of the levels and the loss, as on a tree whose nodes of a level are all alike.
+
+    On such a tree X has one value on what a level adds to the one above: the sum of weight times width over the levels from it on.
+    """
+    from scipy.optimize import minimize
+
+    summed = gram.cumsum(axis=0).cumsum(axis=1)
+    corner = np.pad(summed, ((1, 0), (1, 0)))
+    held = []
+    for nodes in levels:
+        first, after = np.array(nodes).T
+        inside = corner[after, after] - corner[first, after] - corner[after, first] + corner[first, first]
+        held.append(float((inside / (after - first)).sum()))
+    gains = np.maximum(np.diff([0.0, *held]), 0.0)
+    widths = np.array([float(nodes[0][1] - nodes[0][0]) for nodes in levels])
+
+    def loss(logs: FloatArray) -> tuple[float, FloatArray]:
+        w = np.exp(logs)
+        values = np.cumsum((w * widths)[::-1])[::-1]
+        spent = float(w.sum()) if is_gaussian else float(np.sqrt(w).sum()) ** 2
+        by_spent = w if is_gaussian else np.sqrt(w) * np.sqrt(w).sum()
+        total = float((gains / values).sum())
+        slope = -np.cumsum(gains / values**2) * widths * w
+        return np.log(total) + np.log(spent), slope / total + by_spent / spent
+
+    start = np.zeros(len(levels))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(-18.0, 18.0)] * len(levels))
+    return float(found.fun), np.exp(found.x - found.x.max())
+
+
+def _tree(gram: FloatArray, bits: int, is_gaussian: bool) -> Factor:
+    size = len(gram)
+    tried = []
+    for branches in sorted({min(b, size) for b in _BRANCHES}):
+        levels = _levels(size, max(branches, 2))
+        loss, shares = _shares(gram, levels, is_gaussian=is_gaussian)
+        tried.append((loss, levels, shares))
+    _, levels, shares = min(tried, key=lambda entry: entry[0])
+    weights = np.sqrt(shares)
+    scaled = np.rint(weights / weights.max() * (1 << bits)).astype(np.int64)
+    # Single labels are always measured, so that every cell can be shown.
+    scaled[-1] = max(int(scaled[-1]), 1)
+    parts = [
+        (first, after, int(w)) for nodes, w in zip(levels, scaled, strict=True) if w for first, after in nodes
+    ]
+    return Factor(size, intervals=tuple(parts))
+
+
+def _improved(gram: FloatArray) -> FloatArray:
+    """Single labels and further non-negative rows of column sums 1, from the best tree downhill."""
+    from scipy.optimize import minimize
+
+    size = len(gram)
+    start = _tree(gram, 12, False)
+    single = [w for first, after, w in start.intervals if after - first == 1]
+    unit = max(single)
+    nodes = [part for part in start.intervals if part[1] - part[0] > 1]
+    first = np.zeros((max(len(nodes), 1), size))
+    for row, (begin, after, weight) in zip(first, nodes, strict=False):
+        row[begin:after] = weight / unit
+    # A row that is 0 everywhere has no slope to follow.
+    first += 1e-3
+
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        theta = flat.reshape(first.shape)
+        sums = 1 + theta.sum(axis=0)
+        inverse = np.linalg.inv(np.eye(size) + theta.T @ theta)
+        scaled = sums[:, None] * gram * sums
+        value = float((scaled * inverse).sum())
+        slope = -2 * theta @ (inverse @ scaled @ inverse)
+        slope += 2 * (gram * inverse) @ sums
+        return np.log(value), (slope / value).ravel()
+
+    found = minimize(
+        loss,
+        first.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * first.size,
+        options={"maxiter": 150, "maxcor": 20},
+    )
+    theta = found.x.reshape(first.shape)
+    return np.asarray(np.concatenate([np.eye(size), theta]) / (1 + theta.sum(axis=0)))

@@ -1,0 +1,127 @@
+"""Integer combinations of the cells of a table, one matrix for each axis, with equal exact noise on each.
+
+Guarantee
+    With discrete Gaussian noise of variance s2: rho-zCDP with rho = c^2 |u|^2 / (2 s2), |u| the longest column of the product of the matrices. With discrete
+    Laplace noise of rate r: epsilon = c r |u|_1. Both are integers times rationals: a row moves the answers by a column of integers, and the noise is
+    on the integers. Under replace a row moves them by the difference of two columns.
+Requires
+    Matrices of integers. A unit with c rows moves at most c columns. Overflow wraps, and stays private.
+Noise
+    Equal on all combinations; the matrices are chosen for the ranges that are asked (`dalenius.linear.ranges`).
+Evidence
+    Proved: noise on the integers, integer shifts.
+References
+    Li et al. (2015); Canonne, Kamath & Steinke (2020).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import IntArray, Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, TableQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import plain
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.exact.sampling import sample
+from dalenius.linear.range_law import RangeLaw
+from dalenius.linear.ranges import Factor, row_cost, swap_cost
+from dalenius.measurements._components import gaussian_profile
+from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+
+__all__ = ["FactoredTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredTable:
+    """Q x + noise, with Q the product of the factors."""
+
+    name: str
+    query: TableQuery
+    factors: tuple[Factor, ...]
+    mechanism: DiscreteGaussian | DiscreteLaplace
+    has_curve: bool = False
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Li et al. (2015)", "docs/explanation/margins.md")
+    )
+
+    @cached_property
+    def _law(self) -> RangeLaw:
+        return RangeLaw(self.factors, self.mechanism.variance, np.zeros(0, dtype=np.int64))
+
+    @property
+    def _is_gaussian(self) -> bool:
+        return isinstance(self.mechanism, DiscreteGaussian)
+
+    @property
+    def size(self) -> int:
+        """Number of answers."""
+        return int(np.prod([len(factor.matrix) for factor in self.factors], dtype=np.int64))
+
+    @property
+    def law(self) -> Joint:
+        """The noise on each combination."""
+        parameters = {name: plain(Fraction(value)) for name, value in self.mechanism.parameters.items()}
+        return Joint("factored", {"family": self.mechanism.name, "parameters": parameters})
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The table."""
+        return (self.query,)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """rho, with `has_curve` also the Gaussian curve; or epsilon."""
+        cost_of = swap_cost if neighbours.is_replace else row_cost
+        cost = cost_of(self.factors, is_gaussian=self._is_gaussian)
+        if isinstance(self.mechanism, DiscreteLaplace):
+            epsilon = self.mechanism.rate * cost * neighbours.max_rows
+            return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, evidence=self.evidence)
+
+        def price(grid: Mapping[str, Fraction]) -> Fraction:
+            return cost * neighbours.max_rows**2 / grid[self.name]
+
+        return gaussian_profile(
+            {self.name: self.mechanism.sigma_squared},
+            {self.name: self.size},
+            price,
+            neighbours,
+            self.evidence,
+            has_curve=self.has_curve,
+        )
+
+    def draw(self, rng: RandomSource) -> IntArray:
+        """Noise for every combination."""
+        return sample(self.mechanism, self.size, rng)
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """Combine, and add."""
+        table = exact[0].open_below_the_gate().astype(np.int64).copy()
+        table[list(self.query.space.structural_indices)] = 0
+        return Value(self._law.measured(table).ravel() + drawn)
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """One array of combinations."""
+        if isinstance(outcome, NoReply):
+            return None
+        labels = tuple(str(i) for i in range(len(outcome.values)))
+        space = CellSpace((Axis(variable=self.name, labels=labels),))
+        return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="combinations")
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
+        """Two cells and their sum, with both kinds of noise."""
+        factor = (Factor(2, intervals=((0, 2, 1), (0, 1, 2), (1, 2, 1))),)
+        gaussian = cls("combinations", COUNTS, factor, DiscreteGaussian(Fraction(6)))
+        laplace = cls("combinations", COUNTS, factor, DiscreteLaplace(Fraction(1, 2)))
+        return on_cells(gaussian), on_cells(laplace)
