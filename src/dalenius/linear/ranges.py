@@ -54,19 +54,24 @@ def every_prefix(size: int) -> FloatArray:
 
 
 def every_band(size: int, width: int) -> FloatArray:
-    """G of all ranges of so many labels."""
+    """G of all ranges of so many labels; single labels count a little."""
     place = np.arange(size)
     last = np.minimum(np.minimum.outer(place, place), size - width)
     first = np.maximum(np.maximum.outer(place, place) - width + 1, 0)
-    return np.asarray(np.maximum(last - first + 1, 0), dtype=np.float64)
+    return _with_labels(np.maximum(last - first + 1.0, 0.0), size - width + 1)
 
 
 def listed_ranges(size: int, ranges: Sequence[Interval]) -> FloatArray:
-    """G of some ranges (first and last label); single labels count a little, so that each can be shown."""
+    """G of some ranges (first and last label); single labels count a little."""
     inside = np.zeros((len(ranges), size))
     for row, (first, last) in zip(inside, ranges, strict=True):
         row[first : last + 1] = 1
-    return inside.T @ inside + np.eye(size) * (_CELLS * len(ranges) / size)
+    return _with_labels(inside.T @ inside, len(ranges))
+
+
+def _with_labels(gram: FloatArray, count: int) -> FloatArray:
+    """Single labels weigh together as one twentieth of the ranges, so that each of them can be shown."""
+    return np.asarray(gram + np.eye(len(gram)) * (_CELLS * count / len(gram)))
 
 
 def each_and_all(size: int) -> FloatArray:
@@ -96,7 +101,7 @@ class Asked:
                 raise DocumentError(
                     f"A band is as wide as 1 to {size} labels of this axis; received {wanted}."
                 )
-            return cls(every_band(size, wanted), size - wanted + 1.0)
+            return cls(every_band(size, wanted), (size - wanted + 1) * (1 + _CELLS))
         ranges = [_interval(pair, labels) for pair in wanted]
         return cls(listed_ranges(size, ranges), len(ranges) * (1 + _CELLS))
 
