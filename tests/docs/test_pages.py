@@ -92,6 +92,7 @@ GIVEN: dict[str, Callable[[Path], None]] = {
     "docs/how-to/ask-for-more-than-counts.md": _survey_demo,
     "docs/how-to/count-long-lists-samples-and-keyed-lists.md": _survey_demo,
     "docs/how-to/look-at-your-own-data.md": _survey_demo,
+    "docs/how-to/margins.md": _survey_demo,
     "docs/how-to/release-under-a-weaker-promise.md": _survey_demo,
     "docs/how-to/leave-out-public-attributes.md": _members,
     "docs/how-to/back-up-the-ledger.md": _ledger_here,
