@@ -52,7 +52,7 @@ def _property(request: RequestDocument, domain: Domain) -> tuple[Condition, ...]
     ends = {name: options[name] for name in ("at_least", "at_most") if options.get(name) is not None}
     if of is None or not (among or ends):
         return ()
-    labels = tuple(among) if isinstance(among, list | tuple) else (str(among),)
+    labels = tuple(map(str, among)) if isinstance(among, list | tuple) else (str(among),)
     try:
         exact = {name: rational(end, name) for name, end in ends.items()}
         asked = condition_filter(of, ConditionPart(**exact) if ends else labels, domain)
