@@ -1,7 +1,17 @@
-"""Lists along a large hierarchy: time of the plan, of least squares with all variances, and of the error of a union of places."""
+"""Lists along a large hierarchy: time of the plan, of least squares with all variances, of the error of a union of places, and of a whole release.
 
+`python -m bench trees --whole` also writes generated persons, registers them and releases the list as a user would, in processes of its own.
+"""
+
+import csv
+import json
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,9 +67,10 @@ def spine(blocks: int) -> Domain:
     )
 
 
-def run(quick: bool = False) -> dict[str, Any]:
+def run(quick: bool = False, whole: bool = False) -> dict[str, Any]:
     """Seconds of each step, and the standard errors of the tables beside those of the interior alone."""
     declared = spine(10_000 if quick else 100_000)
+    released = {"whole_release": _whole(declared, 500_000 if quick else 10_000_000)} if whole else {}
     asked = {"rows": list(declared.variables), "margins": MARGINS, "objective": "tables"}
     started = time.perf_counter()
     privacy = {"definition": "zero_concentrated", "rho": "1/2", "strategy": "tree"}
@@ -89,4 +100,78 @@ def run(quick: bool = False) -> dict[str, Any]:
         "union_std_error": error,
         "std_errors": [float(np.sqrt(v.mean())) for v in variances],
         "cells": sum(len(v) for v in variances),
+        **released,
     }
+
+
+def _whole(declared: Domain, persons: int) -> dict[str, Any]:
+    """Seconds and memory of `dalenius register` and `dalenius release` on so many generated persons, and of a union from the release."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        _materialise(declared, persons, folder)
+        command = [sys.executable, "-m", "dalenius"]
+        steps = {
+            "register": ["register", "dataset.json"],
+            "release": ["release", "request.json", "-o", "out"],
+            "union": ["infer", "total", "out", *(f"--first=block=block {7 * k}" for k in range(500))],
+        }
+        figures: dict[str, Any] = {"persons": persons}
+        for name, arguments in steps.items():
+            started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([*command, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            figures[name] = {
+                "seconds": time.perf_counter() - started,
+                "processor_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+                # Of the largest process so far.
+                "peak_megabytes": after.ru_maxrss / 1024,
+            }
+        figures["files_megabytes"] = {
+            file.name: file.stat().st_size / 2**20 for file in sorted((folder / "out").iterdir())
+        }
+        return figures
+
+
+def _materialise(declared: Domain, persons: int, folder: Path) -> None:
+    """The documents and the rows of a generated population."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    generator = np.random.default_rng(15)
+    columns = {}
+    for name, variable in declared.variables.items():
+        codes = generator.integers(0, len(variable.categories), persons).astype(np.int32)
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(variable.categories.labels))
+    pq.write_table(pa.table(columns), folder / "people.parquet")
+    block = declared.variable("block")
+    with (folder / "levels.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["code", *(h.level for h in block.hierarchies)])
+        for code, label in enumerate(block.categories.labels):
+            rows.writerow([label, *(h.groups[h.parent[code]] for h in block.hierarchies)])
+    (folder / "blocks.csv").write_text("code\n" + "\n".join(block.categories.labels) + "\n")
+    dataset: dict[str, Any] = {
+        "dataset": {
+            "name": "spine",
+            "population": "spine",
+            "source": "people.parquet",
+            "policy": "policy.json",
+        },
+        "variables": {
+            name: {"missing": f"{name} 0", "unseen": f"{name} 0"}
+            | (
+                {"categories_file": "blocks.csv", "hierarchies_file": "levels.csv"}
+                if name == "block"
+                else {"categories": list(variable.categories.labels)}
+            )
+            for name, variable in declared.variables.items()
+        },
+    }
+    policy = {"population": "spine", "budget": {"rho": 10}, "allow": {"most_cells": 20_000_000}}
+    request = {
+        "dataset": "dataset.json",
+        "table": {"rows": list(declared.variables), "margins": MARGINS, "objective": "tables"},
+        "privacy": {"definition": "zero_concentrated", "rho": "1/2", "strategy": "tree"},
+    }
+    for name, content in (("dataset", dataset), ("policy", policy), ("request", request)):
+        (folder / f"{name}.json").write_text(json.dumps(content))

@@ -5,13 +5,13 @@ cell is a cell like any other; only a declared structural zero is not perturbed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, overload
 
 from dalenius.core.neighbours import Neighbours
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
@@ -25,6 +25,7 @@ _DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.DOTALL)
 _DIGITS = re.compile(r"[0-9]{8}")
 _FIRST_DAY, _LAST_DAY = 0, 10**8
 MOST_CELLS = 50_000_000
+MOST_HELD = 1_000_000
 DROP = "drop"
 FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE = 1, 2
 
@@ -307,6 +308,35 @@ class Variable:
             if candidate.level == level:
                 return candidate
         raise UnknownName.among(f"level of {self.name!r}", level, [h.level for h in self.hierarchies])
+
+
+class Numbered(Sequence[str]):
+    """The labels "0", "1", … of a very long array, without holding them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        chosen = range(self._size)[place]
+        return str(chosen) if isinstance(chosen, int) else tuple(map(str, chosen))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Numbered) and len(other) == len(self)
+
+    def __hash__(self) -> int:
+        return hash(self._size)
+
+
+def numbered(size: int) -> tuple[str, ...]:
+    """So many labels counted from 0; a very long list is not held."""
+    return cast("tuple[str, ...]", Numbered(size)) if size > MOST_HELD else tuple(map(str, range(size)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

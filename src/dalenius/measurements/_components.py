@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from dalenius.core import conversions
-from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
@@ -88,6 +88,6 @@ def components_block(name: str, outcome: Outcome, law: Joint) -> Block | None:
     """One array: the components one after the other."""
     if isinstance(outcome, NoReply):
         return None
-    labels = tuple(str(i) for i in range(len(outcome.values)))
+    labels = numbered(len(outcome.values))
     space = CellSpace((Axis(variable=name, labels=labels),))
     return Block(name=name, space=space, values=outcome.values, law=law, role="residual components")

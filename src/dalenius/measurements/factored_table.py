@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
@@ -114,7 +114,7 @@ class FactoredTable:
         """One array of combinations."""
         if isinstance(outcome, NoReply):
             return None
-        labels = tuple(str(i) for i in range(len(outcome.values)))
+        labels = numbered(len(outcome.values))
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="combinations")
 

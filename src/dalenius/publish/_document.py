@@ -5,24 +5,31 @@ releases have equal digests. `from_json` is the inverse.
 """
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.domain import Axis, CellSpace, Numbered, numbered
 from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
 from dalenius.linear.tabulation import tidy_list
+from dalenius.publish._cells import Cells, filled, is_large
 from dalenius.publish._numbers import canonical_bytes, floats, integers, one_or_floats, one_or_list
 
+LARGE_FORMAT = "dalenius-release/2"
+"""The format of documents whose numbers stand in columns."""
 _SCALARS = (str, int, float, bool, type(None))
 
 
 def to_json(release: Release) -> bytes:
-    """Canonical bytes of a release."""
+    """Canonical bytes of a release; one with very many cells holds them in columns."""
+    if is_large(release):
+        return in_columns(release, Cells.of(release), is_inside=True)
     parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
     blocks, tables = _own(release)
     parts["blocks"] = _listed(_object(_block(block), {"values": integers(block.values)}) for block in blocks)
@@ -32,6 +39,17 @@ def to_json(release: Release) -> bytes:
     )
     if release.members:
         parts["members"] = _listed(to_json(member) for member in release.members)
+    return _object({}, parts)
+
+
+def in_columns(release: Release, cells: Cells, *, is_inside: bool) -> bytes:
+    """The document of a large release: its numbers stand in a columnar file, in the document or beside it."""
+    place = {"parquet": b64encode(cells.content).decode()} if is_inside else {"file": cells.name}
+    parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
+    parts["format"] = canonical_bytes(LARGE_FORMAT)
+    parts["cells"] = canonical_bytes({"sha256": cells.digest, **place})
+    parts["blocks"] = _listed(canonical_bytes(_block(block)) for block in release.blocks)
+    parts["tables"] = _listed(canonical_bytes(_table(table)) for table in release.tables)
     return _object({}, parts)
 
 
@@ -110,6 +128,11 @@ def _plain(value: Any) -> Any:
 
 
 def _space(space: CellSpace) -> dict[str, Any]:
+    if any(isinstance(axis.labels, Numbered) for axis in space.axes):
+        axes = [
+            {"name": a.name, "variable": a.variable, "labels": len(a), "level": a.level} for a in space.axes
+        ]
+        return {"axes": axes, "structural_zeros": []}
     return {"axes": labels_of(space), "structural_zeros": sorted(list(c) for c in space.structural_zeros)}
 
 
@@ -136,14 +159,18 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
-def from_json(content: bytes | str) -> Release:
-    """Read a release document."""
+def from_json(content: bytes | str, folder: Path | None = None) -> Release:
+    """Read a release document; the cells of a large one may stand in a file of its folder."""
     try:
         document = json.loads(content)
     except ValueError as error:
         raise DocumentError("This is not a release document: it is not JSON.") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") not in (FORMAT, LARGE_FORMAT):
         raise DocumentError(f"This is not a release document of the format {FORMAT!r}.")
+    if "file" in document.get("cells", {}):
+        if folder is None:
+            raise DocumentError("The cells of this release stand in a file beside it: load its directory.")
+        document = _beside(document, folder)
     try:
         return _read(document)
     except (KeyError, TypeError, ValueError) as error:
@@ -152,7 +179,22 @@ def from_json(content: bytes | str) -> Release:
         ) from error
 
 
+def _beside(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """With the cells of the file that the document names."""
+    place = folder / Path(str(document["cells"]["file"])).name
+    if not place.is_file():
+        raise DocumentError(f"The cells of this release are missing: there is no {place.name!r} beside it.")
+    try:
+        return {**filled(document, Cells(place.read_bytes())), "cells": {}}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DocumentError(
+            f"The release document is incomplete or damaged ({type(error).__name__})."
+        ) from error
+
+
 def _read(document: dict[str, Any]) -> Release:
+    if "parquet" in document.get("cells", {}):
+        document = filled(document, Cells(b64decode(document["cells"]["parquet"])))
     if document.get("members"):
         whole = {name: part for name, part in document.items() if name != "members"}
         return _read(whole).with_members([_read(member) for member in document["members"]])
@@ -171,10 +213,15 @@ def _read(document: dict[str, Any]) -> Release:
 
 def _read_space(document: dict[str, Any]) -> CellSpace:
     axes = tuple(
-        Axis(variable=a["variable"], labels=tuple(a["labels"]), level=a.get("level", ""))
+        Axis(variable=a["variable"], labels=_read_labels(a["labels"]), level=a.get("level", ""))
         for a in document["axes"]
     )
     return CellSpace(axes, frozenset(tuple(c) for c in document["structural_zeros"]))
+
+
+def _read_labels(labels: Any) -> tuple[str, ...]:
+    """Labels in order; a number stands for so many that are counted from 0."""
+    return numbered(labels) if isinstance(labels, int) else tuple(labels)
 
 
 def _read_block(document: dict[str, Any]) -> Block:
@@ -182,7 +229,7 @@ def _read_block(document: dict[str, Any]) -> Block:
         name=document["name"],
         role=document["role"],
         space=_read_space(document["space"]),
-        values=np.array(document["values"], dtype=np.int64),
+        values=np.asarray(document["values"], dtype=np.int64),
         law=law_from_dict(document["law"]),
         parameters=document["parameters"],
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from dalenius.core.release import Release, Table
 from dalenius.errors import DocumentError
+from dalenius.publish._cells import LARGE, Cells, is_large
+from dalenius.publish._document import from_json, in_columns
 from dalenius.publish._format import Format, by_suffix, document, formats, listed_suffixes
 
 
@@ -45,6 +47,8 @@ def load(path: str | Path) -> Release:
     if not file.is_file():
         raise DocumentError(f"There is no release document at {str(path)!r}.")
     form = by_suffix().get(file.suffix.lower(), document())
+    if form.is_document:
+        return from_json(file.read_bytes(), file.parent)
     if form.read is None:
         raise DocumentError(
             f"A release is not read back from {file.name!r}: its {document().suffixes[0]} document holds what"
@@ -60,13 +64,22 @@ def written_names(release: Release) -> list[str]:
 
 def _files(release: Release) -> dict[str, Callable[[], bytes]]:
     files: dict[str, Callable[[], bytes]] = {}
+    cells = Cells.of(release) if is_large(release) else None
+    if cells is not None:
+        files[cells.name] = partial(bytes, cells.content)
     for form in formats().values():
         if not form.stem or not (release.tables or form.is_document):
+            continue
+        if form.is_document and cells is not None:
+            files[_name(form)] = partial(in_columns, release, cells, is_inside=False)
             continue
         if not form.is_per_table:
             files[_name(form)] = partial(form.content, release)
             continue
         for number, table in enumerate(release.tables, start=1):
+            if len(table.values) >= LARGE:
+                # Such a table is read from the columnar file.
+                continue
             extra = "" if number == 1 else f"-{number}-{_slug(table)}"
             files[_name(form, extra)] = partial(form.content, release, table)
     return files
@@ -75,7 +88,9 @@ def _files(release: Release) -> dict[str, Callable[[], bytes]]:
 def is_written_name(name: str) -> bool:
     """Whether a release saved into a directory may write a file of this name."""
     usual = [form for form in formats().values() if form.stem]
-    return any(name == _name(f) or (f.is_per_table and fnmatchcase(name, _name(f, "-*"))) for f in usual)
+    return fnmatchcase(name, "cells-????????????????.parquet") or any(
+        name == _name(f) or (f.is_per_table and fnmatchcase(name, _name(f, "-*"))) for f in usual
+    )
 
 
 def _name(form: Format, extra: str = "") -> str:

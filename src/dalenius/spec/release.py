@@ -17,7 +17,9 @@ class AxisEntry(_Entry):
 
     name: str
     variable: str
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] | int = Field(
+        description="in order; a number stands for so many that are counted from 0"
+    )
     level: str = ""
 
 
@@ -41,7 +43,7 @@ class BlockEntry(_Entry):
     name: str
     role: str
     space: SpaceEntry
-    values: tuple[int, ...]
+    values: tuple[int, ...] = Field(default=(), description="left out where the numbers stand in columns")
     law: LawEntry
     parameters: dict[str, Any]
 
@@ -53,9 +55,11 @@ class TableEntry(_Entry):
     measure: str
     is_unbiased: bool
     space: SpaceEntry
-    values: tuple[float | None, ...]
+    values: tuple[float | None, ...] = Field(
+        default=(), description="left out where the numbers stand in columns"
+    )
     variance: float | tuple[float | None, ...] | None = Field(
-        description="of the noise, for the finite population; null where it is withheld"
+        default=None, description="of the noise, for the finite population; null where it is withheld"
     )
     variance_with_sampling: float | tuple[float | None, ...] | None = Field(
         default=None,
@@ -123,10 +127,19 @@ class SubjectEntry(_Entry):
     which: str = Field(default="", description="which end was looked for; left out elsewhere")
 
 
-class ReleaseDocument(_Entry):
-    """A whole release document."""
+class CellsEntry(_Entry):
+    """A Parquet file with one row for each number, part by part: the blocks, then the tables, each in the order of its cells."""
 
-    format: Literal["dalenius-release/1"]
+    sha256: str = Field(description="digest of the file")
+    file: str = Field(default="", description="its name, beside the document")
+    parquet: str = Field(default="", description="or the file itself, in base64")
+
+
+class ReleaseDocument(_Entry):
+    """A whole release document; in the second format the numbers of blocks and tables stand in columns."""
+
+    format: Literal["dalenius-release/1", "dalenius-release/2"]
+    cells: CellsEntry | None = Field(default=None, description="only in the second format")
     status: Literal["draft", "embargoed", "published", "withdrawn"]
     provenance: ProvenanceEntry
     law: LawEntry
