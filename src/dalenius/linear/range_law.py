@@ -29,7 +29,7 @@ class RangeLaw:
     @classmethod
     def of(cls, law: Joint) -> "RangeLaw":
         """From the law of a release."""
-        return _read(_Key(law))
+        return _read(_LawKey(law))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ def _applied(matrices: Sequence[Any], array: Any) -> Any:
     return array
 
 
-class _Key:
+class _LawKey:
     """A law by identity of its content, for a small cache."""
 
     def __init__(self, law: Joint) -> None:
@@ -158,11 +158,11 @@ class _Key:
         return id(self.law.parameters)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.law.parameters is self.law.parameters
+        return isinstance(other, _LawKey) and other.law.parameters is self.law.parameters
 
 
 @lru_cache(maxsize=8)
-def _read(key: _Key) -> RangeLaw:
+def _read(key: _LawKey) -> RangeLaw:
     content = key.law.parameters
     factors = tuple(Factor.from_dict(part) for part in content["factors"])
     zeros = np.asarray(content.get("structural_zeros", ()), dtype=np.int64)

@@ -341,8 +341,8 @@ def _shares(
         return np.log(total) + np.log(spent), slope / total + by_spent / spent
 
     start = np.zeros(len(levels))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(-18.0, 18.0)] * len(levels))
-    return float(found.fun), np.exp(found.x - found.x.max())
+    least = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(-18.0, 18.0)] * len(levels))
+    return float(least.fun), np.exp(least.x - least.x.max())
 
 
 def _tree(gram: FloatArray, bits: int, is_gaussian: bool) -> Factor:
@@ -388,7 +388,7 @@ def _improved(gram: FloatArray) -> FloatArray:
         slope += 2 * (gram * inverse) @ sums
         return np.log(value), (slope / value).ravel()
 
-    found = minimize(
+    least = minimize(
         loss,
         first.ravel(),
         jac=True,
@@ -396,5 +396,5 @@ def _improved(gram: FloatArray) -> FloatArray:
         bounds=[(0.0, None)] * first.size,
         options={"maxiter": 150, "maxcor": 20},
     )
-    theta = found.x.reshape(first.shape)
+    theta = least.x.reshape(first.shape)
     return np.asarray(np.concatenate([np.eye(size), theta]) / (1 + theta.sum(axis=0)))
