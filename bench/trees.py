@@ -109,7 +109,7 @@ def _whole(declared: Domain, persons: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         _materialise(declared, persons, folder)
-        command = [sys.executable, "-m", "dalenius"]
+        command = [sys.executable, "-c", "from dalenius.cli.main import run; run()"]
         steps = {
             "register": ["register", "dataset.json"],
             "release": ["release", "request.json", "-o", "out"],
