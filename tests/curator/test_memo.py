@@ -1,20 +1,25 @@
 """A tighter proof changes the noise of new releases; what was published before still answers, for free."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dalenius import Curator
+from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import planner
+from dalenius.curator.memo import plan_digest
 from dalenius.definitions import probabilistic
-from dalenius.errors import TooLarge
+from dalenius.errors import TooLarge, Unsupported
 from dalenius.ledger import Ledger
 from dalenius.ledger.policy import adopt
-from dalenius.spec.load import load_policy
+from dalenius.spec.load import load_dataset, load_policy
+from dalenius.testing import rule_kit
+from dalenius.testing.asking import plan_of
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "toy", "population": "toy", "public": True},
@@ -113,3 +118,75 @@ def test_named_noise_does_not_answer_a_request_that_leaves_the_choice_open(tmp_p
         chosen = only.release({"table": {"rows": ["sex"]}, "privacy": free})
         assert chosen.provenance.mechanism != named.provenance.mechanism
         assert chosen.provenance.ledger_entry != named.provenance.ledger_entry
+
+
+NUMBERS: dict[str, Any] = {
+    "dataset": {"name": "toy", "population": "toy", "public": True, "size": 40},
+    "unit": {"relation": "replace"},
+    "variables": {
+        "x": {"bounds": [0, 9], "step": 1, "missing": 0},
+        "y": {"bounds": [0, 9], "step": 1, "missing": 0},
+    },
+}
+PAIRS = {"x": [k % 10 for k in range(40)], "y": [k * 3 % 10 for k in range(40)]}
+OPEN: dict[str, Any] = POLICY | {"allow": {"acknowledge": ["individual"]}, "floors": {"x": 1}}
+LOCAL = {"definition": "individual", "epsilon": 1}
+RHO = {"definition": "zero_concentrated", "rho": 1}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "privacy"),
+    [
+        ({"measure": "minimum", "of": "x"}, {"measure": "minimum", "of": "x", "group": 1}, LOCAL),
+        ({"measure": "variance", "of": "x"}, {"measure": "variance", "of": "x", "error": "sampling"}, RHO),
+        (
+            {"measure": "correlation", "of": "x", "other": "y"},
+            {"measure": "correlation", "of": "y", "other": "x"},
+            RHO,
+        ),
+    ],
+    ids=["a group of one", "the usual error", "turned round"],
+)
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_another_spelling_of_one_question_is_answered_from_the_first(
+    first: dict[str, Any], second: dict[str, Any], privacy: dict[str, Any], is_reversed: bool, tmp_path: Path
+) -> None:
+    asked = [{"table": table, "privacy": privacy} for table in (first, second)]
+    if is_reversed:
+        asked.reverse()
+    with Curator.open(NUMBERS, ledger=tmp_path / "ledger.sqlite", policy=OPEN, data=PAIRS) as opened:
+        opened.register(by="custodian")
+        one = opened.release(asked[0])
+        before = len(opened.ledger.entries("toy"))
+        two = opened.release(asked[1])
+        assert len(opened.ledger.entries("toy")) == before
+        assert two.table.values.tolist() == one.table.values.tolist()
+        # A different question is not.
+        other = {"table": {"measure": "covariance", "of": "x", "other": "y"}, "privacy": RHO}
+        opened.release(other)
+        assert len(opened.ledger.entries("toy")) > before
+
+
+def test_what_leaving_a_key_out_means_is_what_its_default_says() -> None:
+    """Every key of every method with a default: written or left out, the plan is the same, so that one answers the other."""
+    domain = load_dataset(rule_kit.DATASET).domain()
+    compared = 0
+    for name in registry.names("methods"):
+        method = registry.get("methods", name)
+        for example in method.examples[:1]:
+            for key, field in method.Parameters.model_fields.items():
+                if field.default is None or key in example["table"]:
+                    continue
+                value = str(field.default) if isinstance(field.default, Fraction) else field.default
+                stated = {**example, "table": {**example["table"], key: value}}
+                try:
+                    plans = [
+                        plan_of(domain, dict(text), rule_kit.policy_of(None)) for text in (example, stated)
+                    ]
+                except Unsupported:
+                    # A key that is not used is refused, whatever it says.
+                    continue
+                digests = {plan_digest(plan, load_policy({})) for plan in plans}
+                assert len(digests) == 1, (name, key)
+                compared += 1
+    assert compared > 10

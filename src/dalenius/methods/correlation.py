@@ -19,6 +19,7 @@ class CorrelationMethod:
     name: ClassVar[str] = "correlation"
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER

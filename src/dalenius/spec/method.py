@@ -102,7 +102,8 @@ class Method(Protocol):
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
     A method may state `form_keys`, what a form writes beside its name, `form_fields`, keys that a form asks for and that make it one to be
-    offered, `form_errors`, which other values of `error` a form offers, `finds_labels`, that its cells are texts which are not declared, and
+    offered, `form_errors`, which other values of `error` a form offers, `is_symmetric`, that `of` and `other` may change places,
+    `finds_labels`, that its cells are texts which are not declared, and
     `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also `keys_with_weight(parameters)`,
     its keys as a weighted request means them.
     """
