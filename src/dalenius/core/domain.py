@@ -451,6 +451,7 @@ class Domain:
     row_choice: int = NEWEST_ROW_CHOICE
     records: Mapping[str, Variable] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
+    overlaps: tuple[str, ...] = ()
 
     @property
     def has_features(self) -> bool:

@@ -26,7 +26,7 @@ from dalenius.curator import gate, rules
 from dalenius.curator.memo import answered_otherwise, may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
-from dalenius.errors import AfterCharge, NotPublic, ParameterError
+from dalenius.errors import AfterCharge, NotPublic, NotRegistered, ParameterError
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.events import Event, events_in
 from dalenius.ledger.opening import ensure_quota
@@ -349,7 +349,21 @@ class Curator:
             is_public_data=self.domain.is_public,
             approved_by=approved_by,
             is_official=is_official,
+            overlaps=self._overlaps(),
         )
+
+    def _overlaps(self) -> tuple[str, ...]:
+        """Populations whose accounts pay as well; one that the document names and the ledger does not is refused."""
+        overlaps = self.ledger.overlaps(self.domain.population)
+        for other in self.domain.overlaps:
+            if other not in overlaps:
+                raise NotRegistered(
+                    f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; register the data"
+                    " set again.",
+                    dataset=self.domain.name,
+                    version=self.domain.version,
+                )
+        return overlaps
 
     def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
         """The key of the answer and the digest of its plan: of a stored answer in other words or under an earlier law, or of this plan."""

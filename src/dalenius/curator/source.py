@@ -12,7 +12,7 @@ from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistere
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
 from dalenius.ledger.known_files import SETTLED_SECONDS
-from dalenius.ledger.opening import declare_unit, open_account
+from dalenius.ledger.opening import declare_overlaps, declare_unit, open_account
 from dalenius.ledger.policy import bind, notices, policy_in_force
 from dalenius.spec.canonical import digest
 from dalenius.spec.content import check_consent
@@ -113,6 +113,7 @@ class Holding:
             by=by,
         )
         open_account(self.ledger, self.domain, self.policy, by)
+        declare_overlaps(self.ledger, self.domain, by)
         self._keep(fingerprint, stamp, started)
         return report
 

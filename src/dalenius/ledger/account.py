@@ -8,9 +8,10 @@ others     the total less the share kept back for official tables; paid by every
 analyst    an analyst's quota
 variable   the cap of a sensitive variable
 wave       one version's part of a declared schedule
+overlaps   no limit: counts the populations that share persons with this one, whose accounts pay for every charge as well
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -21,12 +22,14 @@ from dalenius.core.rationals import plain
 from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, PUBLIC_ATTRIBUTES, Charge, Units
 
 TOTAL, OTHERS, ANALYST, VARIABLE, WAVE = "total", "others", "analyst", "variable", "wave"
+OVERLAPS = "overlaps"
 PURSES = {
     TOTAL: "whole budget",
     OTHERS: "besides official tables",
     ANALYST: "analyst",
     VARIABLE: "variable",
     WAVE: "version",
+    OVERLAPS: "populations with the same persons",
 }
 """What each kind of purse limits, for readers."""
 NO_LIMIT = 4 * 10**18
@@ -133,6 +136,16 @@ def purses_of(charge: Charge) -> tuple[PurseKey, ...]:
     return tuple(keys)
 
 
+def purses_elsewhere(overlaps: Iterable[str], page: str) -> tuple[PurseKey, ...]:
+    """What pays in the accounts of populations that share persons: the whole budget, and what is kept back is kept back."""
+    return tuple(PurseKey(other, page, kind, "") for other in overlaps for kind in (TOTAL, OTHERS))
+
+
+def overlaps_of(population: str) -> PurseKey:
+    """Where the number of overlapping populations is kept."""
+    return PurseKey(population, MASTER, OVERLAPS, "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """What was agreed for a population: its relation, the size above which a second person approves, its schedule."""
@@ -201,5 +214,5 @@ class Account:
             pure=pure,
             entries=total.charges,
             beside={p.key.page: p.charges for p in purses if p.key.page != MASTER and p.key.kind == TOTAL},
-            purses=purses,
+            purses=tuple(p for p in purses if p.key.kind != OVERLAPS),
         )

@@ -7,7 +7,7 @@ from typing import Any
 from dalenius.core.neighbours import Relation
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, DataChanged, LedgerMismatch, ParameterError, UnknownName
-from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey
+from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey, overlaps_of
 from dalenius.ledger.charge import PAGES, Registration
 from dalenius.ledger.draft import Command, Draft, Needs
 from dalenius.ledger.entry import Entry
@@ -162,6 +162,47 @@ class OpenAccount:
         for part in self.parts:
             part.decide(draft)
         return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclareOverlap:
+    """Two populations share some persons: from now on both accounts pay for every release about either."""
+
+    population: str
+    other: str
+    by: str
+
+    @property
+    def needs(self) -> Needs:
+        """Both accounts, and whether they paid for anything."""
+        both = (self.population, self.other)
+        keys = [PurseKey(name, page, TOTAL, "") for name in both for page in PAGES]
+        return Needs(populations=frozenset(both), purses=frozenset({*keys, *map(overlaps_of, both)}))
+
+    def decide(self, draft: Draft) -> Entry:
+        """The line; refused where an account is missing, or paid for something before."""
+        if self.population == self.other:
+            raise ParameterError("A population shares all persons with itself; name another one.")
+        terms = [draft.state.terms.get(name) for name in (self.population, self.other)]
+        for name, one in zip((self.population, self.other), terms, strict=True):
+            if one is None:
+                raise UnknownName(
+                    f"No account was opened for the population {name!r} in this ledger; register its data set first.",
+                    received=name,
+                )
+        if len({one.relation for one in terms if one is not None}) > 1:
+            raise LedgerMismatch(
+                f"The accounts of {self.population!r} and {self.other!r} are kept under different relations, so that neither can pay"
+                " for the other's releases."
+            )
+        spent = [draft.state.purse(key).charges for key in self.needs.purses if key.kind == TOTAL]
+        if any(spent):
+            raise Conflict(
+                f"{self.population!r} and {self.other!r} share persons, and something was released about one of them before that was"
+                " declared: persons in both had two budgets. Declare it before the first release of either; or give both data sets one"
+                " population, in a ledger of their own."
+            )
+        return draft.emit("overlap", population=self.population, by=self.by, body={"with": self.other})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,19 @@ class Books:
         )
         return [entry for row in rows if (entry := Entry.read(row[4])).body.get("kind") == kind]
 
+    def overlaps(self, population: str) -> tuple[str, ...]:
+        """Populations that were declared to share persons with this one."""
+        rows = self.ask(schema.ENTRIES + " WHERE kind = ? ORDER BY seq", ("overlap",))
+        pairs = [
+            (entry.population, str(entry.body["with"])) for entry in (Entry.read(row[4]) for row in rows)
+        ]
+        return tuple(sorted({b if a == population else a for a, b in pairs if population in (a, b)}))
+
+    def _paid_for_others(self, population: str) -> list[Entry]:
+        """Charges of other populations that this one's account paid as well."""
+        entries = [entry for other in self.overlaps(population) for entry in self.entries(other)]
+        return [e for e in entries if e.kind == "charge" and population in e.body.get("overlaps", ())]
+
     def registration(self, dataset: str, version: str) -> Registration | None:
         """What was registered, if anything."""
         rows = self.ask(schema.REGISTRATIONS + " WHERE dataset = ? AND version = ?", (dataset, version))
@@ -158,7 +171,8 @@ class Books:
 
     def statement(self, population: str, analyst: str | None = None) -> Statement:
         """Movements and balances; an analyst's own statement shows nobody else's."""
-        return make_statement(self.entries(population), self.account(population), analyst)
+        entries = [*self.entries(population), *self._paid_for_others(population)]
+        return make_statement(sorted(entries, key=lambda entry: entry.seq), self.account(population), analyst)
 
     def odometer(self, population: str, delta: object = "1e-6") -> OdometerReading:
         """What was charged to the master account so far, as a fixed plan and as a running bound, and its meaning."""
@@ -169,7 +183,8 @@ class Books:
     def _events(self, population: str) -> list[Event] | None:
         """What the charges on the master page say was done; None if one of them states a rho alone."""
         rows = self.ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
-        bodies = (Entry.read(row[4]).body for row in rows)
+        bodies = [Entry.read(row[4]).body for row in rows]
+        bodies += [entry.body for entry in self._paid_for_others(population)]
         stated = [events_of_charge(body) for body in bodies if body["page"] == MASTER]
         if any(events is None for events in stated):
             return None

@@ -56,6 +56,7 @@ class Charge:
     events          what will be done, in words a loss distribution can be computed from
     units           the cost in ledger units, rounded up
     is_official     whether the request is one of the official tables, for which a share may be kept back
+    overlaps        populations that share some persons, whose accounts pay as well
     """
 
     population: str
@@ -78,6 +79,7 @@ class Charge:
     approved_by: str = ""
     is_official: bool = False
     scope: Scope = Scope.EVERYWHERE
+    overlaps: tuple[str, ...] = ()
     units: Units = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,7 +134,7 @@ class Charge:
             "is_public_data": self.is_public_data,
             "approved_by": self.approved_by,
             "is_official": self.is_official,
-        }
+        } | ({"overlaps": list(self.overlaps)} if self.overlaps else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

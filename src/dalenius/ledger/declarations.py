@@ -8,7 +8,7 @@ from dalenius.core.budget import MASTER, units_down
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.ledger.administer import Grant, Limit, Note, Register
+from dalenius.ledger.administer import DeclareOverlap, Grant, Limit, Note, Register
 from dalenius.ledger.charge import PAGES, Registration
 from dalenius.ledger.draft import Command
 from dalenius.ledger.entry import Entry, canonical_body
@@ -98,6 +98,10 @@ class Declarations:
             ],
         }
         return self.submit(Limit(kind="schedule", population=population, body=body, by=by))  # type: ignore[no-any-return]
+
+    def overlap(self, population: str, other: str, by: str) -> Entry:
+        """Declare that two populations share some persons, before anything is released about either."""
+        return self.submit(DeclareOverlap(population=population, other=other, by=by))  # type: ignore[no-any-return]
 
     def note(self, kind: str, payload: Mapping[str, Any], by: str, population: str = "") -> Entry:
         """Record something that costs nothing, such as an inspection by the custodian."""

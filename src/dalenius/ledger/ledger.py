@@ -140,6 +140,7 @@ class Ledger:
         self.register, self.grant, self.quota = declarations.register, declarations.grant, declarations.quota
         self.cap, self.share, self.schedule = declarations.cap, declarations.share, declarations.schedule
         self.approval, self.note = declarations.approval, declarations.note
+        self.overlap, self.overlaps = declarations.overlap, books.overlaps
 
     def _refuse_break(self) -> None:
         """A store that its anchor does not know is not sold from."""

@@ -107,6 +107,23 @@ def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
         )
 
 
+def declare_overlaps(ledger: Ledger, domain: Domain, by: str) -> None:
+    """Populations that share some persons with this one, each once; refused after a release about either, or for other units."""
+    declared = ledger.overlaps(domain.population)
+    for other in domain.overlaps:
+        if other in declared:
+            continue
+        unit = _unit_of(ledger, other)
+        if unit is not None and unit != domain.neighbours.unit:
+            raise LedgerMismatch(
+                f"The account of {other!r} protects one {unit}, this document protects one {domain.neighbours.unit}: persons who are"
+                " in both are protected by neither account alone. Declare the same [unit] in both.",
+                known=unit,
+                received=domain.neighbours.unit,
+            )
+        ledger.overlap(domain.population, other, by)
+
+
 def _unit_of(ledger: Ledger, population: str) -> str | None:
     notes = ledger.notes(population, UNIT_NOTE)
     return str(notes[0].body["payload"]["unit"]) if notes else None

@@ -17,7 +17,18 @@ from dalenius.errors import (
     NotRegistered,
     QuotaExhausted,
 )
-from dalenius.ledger.account import ANALYST, OTHERS, TOTAL, VARIABLE, WAVE, Purse, PurseKey, purses_of
+from dalenius.ledger.account import (
+    ANALYST,
+    OTHERS,
+    TOTAL,
+    VARIABLE,
+    WAVE,
+    Purse,
+    PurseKey,
+    overlaps_of,
+    purses_elsewhere,
+    purses_of,
+)
 from dalenius.ledger.charge import PAGES, Charge, Reservation, relation_on
 from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
@@ -48,16 +59,19 @@ class Reserve:
     @classmethod
     def of(cls, charge: Charge, lease: str = "", lease_seconds: float = 0.0) -> "Reserve":
         """What can be prepared before the writer's turn; a request that JSON cannot hold is refused here."""
-        purses = purses_of(charge)
-        body = charge.body() | {"purses": [[key.kind, key.name] for key in purses]}
+        own = purses_of(charge)
+        body = charge.body() | {"purses": [[key.kind, key.name] for key in own]}
+        purses = (*own, *purses_elsewhere(charge.overlaps, charge.page))
         return cls(charge, lease, lease_seconds, purses, body, canonical_body(body))
 
     @property
     def needs(self) -> Needs:
         """The account, the purses, and whatever was done under the same key."""
         return Needs(
-            populations=frozenset({self.charge.population}),
-            purses=frozenset(self.purses).union(*map(_elsewhere, self.purses)),
+            populations=frozenset({self.charge.population, *self.charge.overlaps}),
+            purses=frozenset({*self.purses, overlaps_of(self.charge.population)}).union(
+                *map(_elsewhere, self.purses)
+            ),
             keys=frozenset({self.charge.key}),
             datasets=frozenset({self.charge.dataset}),
         )
@@ -163,6 +177,7 @@ class Reserve:
                 account=str(relation),
                 charge=str(charge.relation),
             )
+        self._check_overlaps(draft)
         # An analyst's own quota speaks first, so that a refusal says nothing of what is left to others, and nobody is
         # asked to approve what the asker cannot pay.
         own = [key for key in self.purses if key.kind == ANALYST]
@@ -176,6 +191,23 @@ class Reserve:
         for key in self.purses:
             if key not in own:
                 self._check_purse(draft, key)
+
+    def _check_overlaps(self, draft: Draft) -> None:
+        """Every population that was declared to share persons pays, and under the same relation."""
+        charge, state = self.charge, draft.state
+        if state.purse(overlaps_of(charge.population)).charges != len(charge.overlaps):
+            raise Conflict(
+                f"Another population was declared to share persons with {charge.population!r} while this request was prepared;"
+                " ask again, so that its account pays too."
+            )
+        for other in charge.overlaps:
+            terms = state.terms.get(other)
+            relation = None if terms is None else relation_on(charge.page, terms.relation)
+            if charge.relation is not relation:
+                raise LedgerMismatch(
+                    f"The population {other!r} shares persons with {charge.population!r}, and its account is not kept under"
+                    f" {charge.relation}: it cannot pay."
+                )
 
     def _check_purse(self, draft: Draft, key: PurseKey) -> None:
         """Whether one purse pays, and is not silent on this page where it speaks on another."""
@@ -223,8 +255,8 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
         return QuotaExhausted(_own_quota(purse, charge), cost=cost, quota=purse.to_dict())
     asked = _amounts(charge.cost.rho, charge.cost.delta)
     reason = {
-        TOTAL: f"The account of population {charge.population!r} cannot pay {asked}.",
-        OTHERS: f"What is left for {charge.population!r} is kept back for official tables; asked: {asked}.",
+        TOTAL: f"The account of population {purse.key.population!r} cannot pay {asked}.",
+        OTHERS: f"What is left for {purse.key.population!r} is kept back for official tables; asked: {asked}.",
         VARIABLE: f"The cap of variable {purse.key.name!r} cannot pay {asked}.",
         WAVE: f"The part of the schedule for version {purse.key.name!r} cannot pay {asked}.",
     }[purse.key.kind]

@@ -20,6 +20,8 @@ from dalenius.ledger.account import (
     Purse,
     PurseKey,
     Terms,
+    overlaps_of,
+    purses_elsewhere,
 )
 from dalenius.ledger.charge import DATA_DEPENDENT, Registration, Units
 from dalenius.ledger.entry import Entry
@@ -156,6 +158,8 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     for kind, name in body["purses"]:
         key = PurseKey(entry.population, body["page"], kind, name)
         state.purses[key] = state.purse(key).after(units)
+    for key in purses_elsewhere(body.get("overlaps", ()), body["page"]):
+        state.purses[key] = state.purse(key).after(units)
     state.charges[body["key"]] = ChargeRow(
         entry=entry.name,
         key=body["key"],
@@ -170,6 +174,13 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
         is_tainted=bool(body["is_tainted"]),
         is_public_data=bool(body["is_public_data"]),
     )
+
+
+def _overlap(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    """Two populations that share persons: each counts one more."""
+    for population in (entry.population, body["with"]):
+        key = overlaps_of(population)
+        state.purses[key] = state.purse(key).after(Units(0, 0, 0))
 
 
 def _forfeit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -202,6 +213,7 @@ _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
     "approval": _approval,
     "schedule": _schedule,
     "charge": _charge,
+    "overlap": _overlap,
     "restore": _nothing,
     "forfeit": _forfeit,
     "release": _release,

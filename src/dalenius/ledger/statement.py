@@ -145,12 +145,23 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
         state.fold(entry)
         page = str(entry.body.get("page", MASTER))
         kind, name = (TOTAL, "") if analyst is None else (ANALYST, analyst)
-        drafts.append((entry, state.purses.get(PurseKey(entry.population, page, kind, name))))
+        drafts.append((entry, state.purses.get(PurseKey(account.population, page, kind, name))))
     lines = [
-        _movement(entry, purse, state)
+        _movement(entry, purse, state, entry.population == account.population)
         for entry, purse in drafts
         if entry.kind
-        in ("charge", "grant", "limit", "schedule", "approval", "register", "note", "status", "forfeit")
+        in (
+            "charge",
+            "grant",
+            "limit",
+            "schedule",
+            "approval",
+            "register",
+            "note",
+            "status",
+            "forfeit",
+            "overlap",
+        )
         and (analyst is None or (entry.kind == "charge" and entry.body["analyst"] == analyst))
     ]
     seen = [p for p in account.purses if analyst is None or p.key[2:] == (ANALYST, analyst)]
@@ -170,7 +181,7 @@ def _own_warnings(purses: Iterable[Purse]) -> tuple[str, ...]:
     return tuple(said for page, said in WARNINGS.items() if page in pages)
 
 
-def _movement(entry: Entry, purse: Purse | None, state: State) -> StatementLine:
+def _movement(entry: Entry, purse: Purse | None, state: State, is_own: bool) -> StatementLine:
     body = entry.body
     left = {}
     if purse is not None and purse.is_limited and entry.kind in ("charge", "grant", "forfeit"):
@@ -184,7 +195,7 @@ def _movement(entry: Entry, purse: Purse | None, state: State) -> StatementLine:
         return StatementLine(
             **common,
             **left,
-            what=what_of(body),
+            what=what_of(body) + ("" if is_own else f" (about {entry.population})"),
             definition=body["definition"],
             page=body["page"],
             rho=cost["rho"],
@@ -219,6 +230,8 @@ def _declaration(entry: Entry) -> str:
             return "counted as spent by lines that a restore found lost"
         case "register":
             return f"registered {body['dataset']} {body['version']}"
+        case "overlap":
+            return f"shares persons with {body['with']}; both accounts pay for releases about either"
         case "status":
             return f"{body['entry'][:8]}: {body['from']} to {body['to']}"
         case "note" if body["kind"] == "policy":

@@ -6,7 +6,7 @@ from typing import Any
 
 from dalenius.core.budget import Cost
 from dalenius.ledger import schema
-from dalenius.ledger.account import PurseKey
+from dalenius.ledger.account import PurseKey, purses_elsewhere
 from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
@@ -145,8 +145,10 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
             problems.add(f"Line {entry.seq} completes a charge that was completed before.")
         state.fold(entry)
         if entry.kind == "charge":
-            for kind, name in entry.body["purses"]:
-                purse = state.purses[PurseKey(entry.population, entry.body["page"], kind, name)]
+            page = entry.body["page"]
+            own = [PurseKey(entry.population, page, kind, name) for kind, name in entry.body["purses"]]
+            for key in (*own, *purses_elsewhere(entry.body.get("overlaps", ()), page)):
+                purse, kind, name = state.purses[key], key.kind, key.name
                 if purse.spent_rho > purse.limit_rho or purse.spent_delta > purse.limit_delta:
                     problems.add(
                         f"Line {entry.seq} spends more than the limit of {kind} {name}".rstrip() + "."

@@ -34,6 +34,10 @@ class DatasetPart(Part):
     name: Name
     population: Name
     version: Name = "1"
+    overlaps: tuple[Name, ...] = Field(
+        default=(),
+        description="Other populations that share some persons with this one; their accounts pay for every release as well.",
+    )
     source: Text = Field(
         default="",
         description="File with the microdata, relative to this document, or the address of a database without a password.",
@@ -322,6 +326,7 @@ class DatasetDocument(Document):
         return Domain(
             name=self.dataset.name,
             population=self.dataset.population,
+            overlaps=self.dataset.overlaps,
             version=self.dataset.version,
             variables=variables,
             neighbours=Neighbours(
