@@ -94,6 +94,11 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         content["group"] = request.privacy.group
     if request.privacy.price != "rho":
         content["price"] = request.privacy.price
+    if request.table.expected is not None:
+        content["expected"] = {
+            "sha256": request.table.expected.sha256,
+            "least": plain(request.table.expected.least),
+        }
     if request.table.universe is not None:
         content["universe"] = request.table.universe
     meaning = _meaning(request)

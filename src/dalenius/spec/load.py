@@ -13,6 +13,7 @@ from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.batch import Asked, BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
+from dalenius.spec.expected import with_expected
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
@@ -105,7 +106,7 @@ def _load(kind: type[D], given: Given) -> tuple[D, Path]:
     if kind is DatasetDocument:
         content = _with_code_lists(content, base)
     elif kind in (RequestDocument, BatchDocument) and _is_a_file(given):
-        content = _with_noise_table(content, base)
+        content = with_expected(_with_noise_table(content, base), base)
     return kind.from_dict(content), base
 
 

@@ -18,6 +18,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.document import Part
+from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -104,6 +105,12 @@ class Question:
         return str(self._take("objective", self._request.table.objective))
 
     @property
+    def expected(self) -> ExpectedPart | None:
+        """Expected sizes, where relative errors are made small."""
+        expected: ExpectedPart | None = self._take("expected", self._request.table.expected)
+        return expected
+
+    @property
     def mechanism(self) -> str | None:
         """The mechanism that the request names."""
         mechanism: str | None = self._take("mechanism", self._request.privacy.mechanism)
@@ -156,6 +163,7 @@ class Question:
             "weights": bool(table.weights),
             "universe": table.universe is not None,
             "objective": table.objective != "sum",
+            "expected": table.expected is not None,
             "mechanism": privacy.mechanism is not None,
             "noise": bool(privacy.noise),
             "strategy": privacy.strategy is not None,

@@ -33,6 +33,7 @@ from dalenius.spec.document import (
     Whole,
     unknown_key,
 )
+from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
 
@@ -56,10 +57,13 @@ class TablePart(Part):
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
     weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
-    objective: Literal["sum", "cells", "tables", "maximum"] = Field(
+    objective: Literal["sum", "cells", "tables", "maximum", "relative"] = Field(
         default="sum",
-        description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), or"
-        " the largest one (maximum). sum is cells with the strategies of the first version.",
+        description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), the"
+        " largest one (maximum), or relative errors by expected size (relative). sum is cells with the strategies of the first version.",
+    )
+    expected: ExpectedPart | None = Field(
+        default=None, description="Where the expected sizes of cells are read from, for relative errors."
     )
     universe: Literal["complete", "own"] | None = Field(
         default=None,
@@ -82,12 +86,29 @@ class TablePart(Part):
             raise DocumentError("weights must be as many numbers as there are listed margins.")
         if any(weight <= 0 for weight in self.weights):
             raise DocumentError("weights must be positive.")
+        _check_expected(self)
         return self
 
     @property
     def items(self) -> tuple[AxisItem, ...]:
         """All axis items in reading order."""
         return self.rows + self.columns + self.wafers
+
+
+def _check_expected(table: TablePart) -> None:
+    """Relative errors need expected sizes that were read, one weight for each listed margin; nothing else takes them."""
+    expected = table.expected
+    if (expected is not None) != (table.objective == "relative"):
+        raise DocumentError('objective = "relative" and expected = { file = … } are written together.')
+    if expected is None:
+        return
+    if expected.file or not expected.sha256:
+        raise DocumentError("A file of expected sizes is read where a request is read from a file.")
+    is_listed = not isinstance(table.margins, str) and len(expected.weights) == len(table.margins)
+    if not is_listed or any(weight <= 0 for weight in expected.weights):
+        raise DocumentError("expected needs one positive weight for each listed margin.")
+    if table.weights:
+        raise DocumentError("Expected sizes are weights already: leave weights out.")
 
 
 class PrivacyPart(Part):

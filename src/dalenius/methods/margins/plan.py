@@ -6,7 +6,7 @@ equal ones the plainer; it never looks at data.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from dalenius.methods.margins.setting import (
     purses,
     within_loss,
 )
+from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.question import Question
 
 STRATEGIES = "methods.margins.strategies"
@@ -61,7 +62,16 @@ def plan_margins(
         _ = question.universe
     allowed = question.policy.allow.mechanisms
     only = allowed[0] if allowed is not None and len(allowed) == 1 else None
-    return plan_list(
+    expected = question.expected
+    if expected is not None and amounts is not None:
+        raise Unsupported(
+            "Expected sizes are those of counts; totals are not planned by them.", key="expected"
+        )
+    asked = question.objective
+    objective = asked if expected is None else "cells"
+    largest = max(expected.weights) if expected is not None else 1
+    weights = question.weights if expected is None else [float(w / largest) for w in expected.weights]
+    plan = plan_list(
         question.domain,
         space,
         margins if margins is not None else (tuple(axis.name for axis in space.axes),),
@@ -69,13 +79,33 @@ def plan_margins(
         budget or question.budget,
         question.definition,
         question.neighbours,
-        weights=question.weights or None,
-        objective="weighted" if question.objective == "sum" else question.objective,
+        weights=weights or None,
+        objective="weighted" if objective == "sum" else objective,
         strategy=question.strategy,
         mechanism=question.mechanism or only,
         amounts=amounts,
         price=question.price,
     )
+    return plan if expected is None else _relative(plan, expected)
+
+
+def _relative(plan: TablePlan, expected: ExpectedPart) -> TablePlan:
+    """The plan, saying where the expected sizes are from and which relative errors follow."""
+    margins = [
+        {**margin, "relative_error": float(margin["std_error"]) * sqrt(float(weight))}
+        for margin, weight in zip(plan.preview["margins"], expected.weights, strict=True)
+    ]
+    shown = "; ".join(
+        f"{' x '.join(margin['axes']) or 'total'} {100 * margin['relative_error']:.2g} %"
+        for margin in margins
+    )
+    note = (
+        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 {expected.sha256[:16]}…), cells below"
+        f" {expected.least} as {expected.least}: {shown}"
+    )
+    about = {"name": expected.name, "sha256": expected.sha256, "least": str(expected.least)}
+    further = {"objective": "relative", "expected": about, "margins": margins, "note": note}
+    return replace(plan, preview={**plan.preview, **further})
 
 
 def plan_list(
