@@ -322,6 +322,8 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
     if method in ("total", "mean", "proportion") and everywhere and chance.random() < 0.15:
         # Every replicate is one more part of the answer; each shows what a bootstrap is.
         table |= {"error": "bootstrap", "replicates": chance.choice((2, 3))}
+        if method != "proportion" and chance.random() < 0.3:
+            table["squares"] = False
         table.pop("learn_bounds", None)
 
 

@@ -503,6 +503,15 @@ FAULTS: tuple[Fault, ...] = (
         keys=_REPLICATES,
     ),
     Fault(
+        "sums beside replicates have a sixteenth of the noise that they are priced for",
+        ResampledTotals,
+        "sum_noises",
+        lambda _: property(lambda step: tuple(DiscreteGaussian(v / 256) for v in step.price.variances)),
+        "total",
+        "approximate",
+        keys=_REPLICATES,
+    ),
+    Fault(
         "replicates are booked at half their price",
         ResampledTotals,
         "profile",
