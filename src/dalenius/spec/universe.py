@@ -87,7 +87,9 @@ def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: M
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     """Of a request against a domain."""
     axes, filters = request.axes(domain), request.filters(domain)
-    if getattr(registry.every("methods").get(request.method), "finds_labels", False):
+    # Only the method that is asked for is loaded.
+    is_known = request.method in registry.names("methods")
+    if is_known and getattr(registry.get("methods", request.method), "finds_labels", False):
         return Universe(needs=tuple(axis.variable for axis in axes), is_undeclared=True)
     losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
     needs = [axis.variable for axis in losing]
