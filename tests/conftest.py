@@ -2,11 +2,18 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
+
+# Two workers with two threads of linear algebra each wait for one another: small products then take several times as long.
+assert "numpy" not in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ, (
+    "NumPy was imported before its threads were set"
+)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile(
     "test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

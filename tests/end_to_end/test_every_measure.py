@@ -2,13 +2,15 @@
 
 The truth is worked out from the rows by hand. Intervals have level 1 - 1e-6 and budgets are large; where a release states no
 error, the answer is held to what its noise allows but for 1e-6 (the sensitivity at the data is worked out here as well). A
-measure without an entry fails, so that a new one cannot be forgotten. The noise is recorded: the tests never flicker.
+measure without an entry here, or in its own test, fails, so that a new one cannot be forgotten. The noise is recorded: the tests
+never flicker.
 """
 
 import csv
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from importlib import import_module
 from itertools import product
 from math import log
 from pathlib import Path
@@ -333,8 +335,18 @@ ENTRIES: dict[str, Callable[[Asked], None]] = {
 }
 
 
+def entry_of(name: str) -> Callable[[Asked], None]:
+    """The comparison of one measure: from the list above, or `says_the_truth(ask)` of the measure's own test."""
+    if name not in ENTRIES:
+        own = import_module(f"tests.methods.test_{name}")
+        assert hasattr(own, "says_the_truth"), f"nothing compares {name} with the truth of a public file"
+        return own.says_the_truth  # type: ignore[no-any-return]
+    return ENTRIES[name]
+
+
 def test_every_measure_has_an_entry() -> None:
-    assert set(ENTRIES) == set(registry.names("methods"))
+    assert set(ENTRIES) <= set(registry.names("methods"))
+    assert all(entry_of(name) for name in registry.names("methods"))
 
 
 @pytest.mark.shared_data
@@ -342,5 +354,5 @@ def test_every_measure_says_the_truth_of_a_public_file(tmp_path: Path) -> None:
     if not FILE.exists():
         pytest.skip("the public file is not on this machine")
     ask = Asked(tmp_path)
-    for check in ENTRIES.values():
-        check(ask)
+    for name in registry.names("methods"):
+        entry_of(name)(ask)
