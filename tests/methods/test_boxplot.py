@@ -12,6 +12,13 @@ from dalenius.errors import DaleniusError
 Ask = Callable[..., Any]
 
 
+def says_the_truth(ask: Any) -> None:
+    """Of a public file, for tests/end_to_end/test_every_measure.py: each number stands at its rank, but for a hundredth."""
+    five = ask("boxplot", {"definition": "pure", "epsilon": 20}, of="age").tables[0].values
+    for level, value in zip((0.05, 0.25, 0.5, 0.75, 0.95), five, strict=True):
+        assert (ask.age < value).mean() - 0.01 <= level <= (ask.age <= value).mean() + 0.01
+
+
 def test_the_five_numbers_and_their_distance(ask: Ask) -> None:
     box, distance = ask(measure="boxplot", of="income", amount=90)
     assert np.abs(box.values - [5, 25, 50, 75, 95]).max() <= 4

@@ -22,6 +22,13 @@ Ask = Callable[..., Any]
 RUNS = 400
 
 
+def says_the_truth(ask: Any) -> None:
+    """Of a public file, for tests/end_to_end/test_every_measure.py: the curve is the share of records up to each point."""
+    release = ask("distribution", {"definition": "zero_concentrated", "rho": 12}, of="age", at=[17, 40, 64])
+    shares = [(ask.age <= point).mean() for point in (17, 40, 64)]
+    assert abs(release.tables[0].values[:3] - shares).max() < 0.01
+
+
 def planned(relation: str, privacy: dict[str, Any], n: int, **table: Any) -> TablePlan:
     document = {
         "dataset": {"name": "d", "population": "p", "public": True, "size": n},
