@@ -1,10 +1,12 @@
 """Every policy rule on every route of every method of the registry: refused or honoured, never ignored."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dalenius.core import registry
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
@@ -42,6 +44,16 @@ def test_every_example_is_planned_without_rules(tmp_path: Path) -> None:
         for _, route, document in rule_kit.routes():
             if route.startswith("plain"):
                 assert curator.plan(document).measurements
+
+
+def test_every_strategy_is_planned_without_rules(tmp_path: Path) -> None:
+    strategies = set()
+    with Opening(tmp_path)(rule_kit.policy_of(None)) as curator:
+        for _, route, document in rule_kit.routes():
+            if route.startswith("strategy "):
+                with suppress(DaleniusError):
+                    strategies.add(curator.plan(document).strategy)
+    assert strategies >= set(registry.names("methods.margins.strategies"))
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -186,4 +186,6 @@ def check_fingerprint(factory: Factory, domain: Domain, columns: Columns, *chang
     assert factory(domain, columns, SECRET).fingerprint(b"key") == first
     assert source.fingerprint(b"other key") != first
     for other in changed:
-        assert factory(domain, other, SECRET).fingerprint(b"key") != first
+        assert factory(domain, other, SECRET).fingerprint(b"key") != first, (
+            "changed content has the same fingerprint"
+        )

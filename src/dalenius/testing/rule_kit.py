@@ -17,7 +17,8 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import PolicyError, RequestError
-from dalenius.spec.policy import AllowPart, TableRules
+from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.policy import AllowPart, PolicyDocument, TableRules
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "toys", "population": "toys", "public": True},
@@ -96,12 +97,19 @@ def routes() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield name, f"{route} {number}", {"table": table | more, "privacy": privacy | named}
             if not is_weaker:
                 yield name, f"two numbers {number}", {"table": table, "privacy": two}
+    for strategy in registry.names("methods.margins.strategies"):
+        for privacy in (PURE, ALL):
+            asked = {"table": PAIRS, "privacy": privacy | {"strategy": strategy}}
+            yield DEFAULT_MEASURE, f"strategy {strategy} {privacy['definition']}", asked
 
 
-ONE, ALL = (
+ONE, PURE, ALL = (
     {"definition": "approximate", "epsilon": 4, "delta": "1e-4"},
+    {"definition": "pure", "epsilon": 4},
     {"definition": "zero_concentrated", "rho": 40},
 )
+PAIRS: dict[str, Any] = {"rows": ["sex"], "columns": ["job"], "margins": "all"}
+"""Margins of two categories each, which every strategy can measure under one of two promises."""
 LISTS: dict[str, dict[str, Any]] = {
     "one table": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
     "margins": {"table": {"rows": ["sex", "region"], "margins": "all"}, "privacy": ALL},
@@ -234,10 +242,15 @@ RULES: dict[str, Rule] = {
 }
 
 
+# Parts of a policy that say how much may be spent, by whom and when, or how numbers are shown; no plan can honour or leave them aside.
+NO_RULES = {"population", "budget", "analysts", "default_quota", "waves", "official_share", "approval_above", "sensitive", "show", "release"}  # fmt: skip
+
+
 def missing_rules() -> set[str]:
     """Fields of the policy that shape a table and that the kit does not try."""
     fields = {f"table.{name}" for name in TableRules.model_fields}
-    fields |= {f"allow.{name}" for name in AllowPart.model_fields} | {"floors"}
+    fields |= {f"allow.{name}" for name in AllowPart.model_fields}
+    fields |= set(PolicyDocument.model_fields) - NO_RULES - {"table", "allow"}
     return fields - set(RULES)
 
 

@@ -6,6 +6,7 @@ tried without a server in tests/curator/test_rules_on_every_route.py. Tables fro
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,3 +69,15 @@ def test_no_rule_is_ignored_for_an_analyst(rule: str, toys: Toys) -> None:
         assert RULES[rule].is_kept(plan, from_json(answer.content)), where
         judged += 1
     assert judged or rule == "allow.evidence"
+
+
+def test_a_rule_that_the_server_ignores_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: mechanisms that the policy does not open are used."""
+    monkeypatch.setattr("dalenius.curator.rules._check_methods", lambda *_: None)
+    rule = RULES["allow.mechanisms"]
+    with serving(tmp_path, {"toys": rule_kit.policy_of(rule)}, {}) as toys:
+        curator = toys.services.desk.find("toys").curator
+        _, _, document = next(asked for asked in rule_kit.routes() if asked[:2] == ("median", "plain 0"))
+        answer = toys.post("toys/releases", document)
+        assert answer.status_code == 200
+        assert not rule.is_kept(curator.plan(document), from_json(answer.content))
