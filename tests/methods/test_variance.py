@@ -1,5 +1,6 @@
 """Variance: the known answer on fixed records, both errors, and what is refused."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,23 @@ def test_squares_that_no_engine_could_sum_are_refused_from_the_declaration() -> 
     request = {"table": {"measure": "variance", "of": "x"}, "privacy": {"definition": "pure", "epsilon": 1}}
     with pytest.raises(TooLarge, match="coarser step"):
         plan_of(domain, request, {})
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_small_budget_takes_a_coarser_grid_for_the_error(relation: str) -> None:
+    """At epsilon 0.1 the noise of fourth powers on the finest grid is wider than is drawn."""
+    document = {
+        "dataset": {"name": "d", "population": "p", "size": 10**7},
+        "unit": {"relation": relation},
+        "variables": {"x": {"bounds": [0, 100], "step": "0.01", "missing": "0"}},
+    }
+    domain = DatasetDocument.from_dict(document).domain()
+    widths = []
+    for epsilon in (20, "0.1"):
+        request = {
+            "table": {"measure": "variance", "of": "x"},
+            "privacy": {"definition": "pure", "epsilon": epsilon},
+        }
+        plan = plan_of(domain, request, {})
+        widths.append(Fraction(plan.law.parameters["fourths unit"]))  # type: ignore[union-attr]
+    assert widths[0] == Fraction(5000, 512) ** 4 < widths[1]

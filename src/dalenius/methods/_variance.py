@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from dalenius.core.plan import TablePlan
+from dalenius.errors import Unsupported
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.methods._moments import (
     CLIPPED,
@@ -22,7 +23,7 @@ from dalenius.methods._moments import (
 )
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
-from dalenius.statistics.power_sum import GRID, PowerSum
+from dalenius.statistics.power_sum import COARSER, PowerSum
 
 # Shares of the budget for total, squares, third and fourth powers.
 WITH_SAMPLING = (Fraction(42, 100), Fraction(42, 100), Fraction(6, 100), Fraction(10, 100))
@@ -62,6 +63,17 @@ def plan_variance(question: Question, estimate: str, largest: Fraction) -> Table
 
 
 def _powers(question: Question, power: int, size: int | None, part: Fraction) -> MeasuredPart:
+    """Sums of powers on the finest of the coarse grids whose noise can be drawn."""
+    *finer, coarsest = COARSER
+    for grid in finer:
+        try:
+            return _on_grid(question, power, size, part, grid)
+        except Unsupported:
+            continue
+    return _on_grid(question, power, size, part, coarsest)
+
+
+def _on_grid(question: Question, power: int, size: int | None, part: Fraction, grid: int) -> MeasuredPart:
     bounds = question.bounds
     centre = middle(bounds)
     half = max(bounds.high - centre, centre - bounds.low)
@@ -72,12 +84,13 @@ def _powers(question: Question, power: int, size: int | None, part: Fraction) ->
         half=half,
         power=power,
         is_complete=size is not None,
+        grid=grid,
     )
     name = "cubes" if power == 3 else "fourths"
     return MeasuredPart(
         arrays=(name,),
         measurement=noisy(question, f"{name} of {question.of}", statistic, part),
-        typical=(GRID**4 / 5 - statistic.shift if power == 4 else 0.0,),
+        typical=(grid**4 / 5 - statistic.shift if power == 4 else 0.0,),
         shift=statistic.shift,
-        unit=Fraction(half, GRID) ** power,
+        unit=Fraction(half, grid) ** power,
     )

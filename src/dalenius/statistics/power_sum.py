@@ -16,16 +16,17 @@ from dalenius.statistics._example import Example, Rows, first_column, number
 
 __all__ = ["PowerSum"]
 
-# Half of the coarse grid: values are rounded to 1/512 of the way from the centre to the farther bound.
-GRID = 512
+# Half of the coarse grid: values are rounded to 1/512 of the way from the centre to the farther bound, and to less where the noise
+# of their powers would be wider than is drawn.
+GRID, COARSER = 512, (512, 128, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerSum:
-    """Sum of y^power over the values of each cell, y the value about the centre on a grid of 2 * 512 + 1 points.
+    """Sum of y^power over the values of each cell, y the value about the centre on a grid of 2 * grid + 1 points.
 
-    Guarantee: a row adds a whole number in [-512^3, 512^3] (third powers) or, shifted by half of the largest, in
-    [-512^4 / 2, 512^4 / 2] (fourth powers). Rounding is done row by row, before anything is summed.
+    Guarantee: a row adds a whole number in [-grid^3, grid^3] (third powers) or, shifted by half of the largest, in
+    [-grid^4 / 2, grid^4 / 2] (fourth powers). Rounding is done row by row, before anything is summed.
     Evidence: exhaustive neighbours on tiny data, tests/statistics/test_power_sum.py.
     """
 
@@ -35,6 +36,7 @@ class PowerSum:
     half: int
     power: int = 4
     is_complete: bool = False
+    grid: int = GRID
 
     def __post_init__(self) -> None:
         if self.power not in (3, 4) or self.half < 1:
@@ -48,18 +50,18 @@ class PowerSum:
     @property
     def shift(self) -> int:
         """What is taken off each row's power."""
-        return GRID**4 // 2 if self.power == 4 and not self.is_complete else 0
+        return self.grid**4 // 2 if self.power == 4 and not self.is_complete else 0
 
     @property
     def _powers(self) -> list[int]:
         """What a row adds, by grid point."""
-        return [y**self.power - self.shift for y in range(-GRID, GRID + 1)]
+        return [y**self.power - self.shift for y in range(-self.grid, self.grid + 1)]
 
     def value(self, values: Sequence[int] | IntArray) -> int:
         """The sum over one list."""
         about = np.asarray(values, dtype=np.int64) - self.centre
-        coarse = np.clip((2 * GRID * about + self.half) // (2 * self.half), -GRID, GRID)
-        counts = np.bincount(coarse + GRID, minlength=2 * GRID + 1)
+        coarse = np.clip((2 * self.grid * about + self.half) // (2 * self.half), -self.grid, self.grid)
+        counts = np.bincount(coarse + self.grid, minlength=2 * self.grid + 1)
         return sum(
             int(count) * added for count, added in zip(counts.tolist(), self._powers, strict=True) if count
         )
