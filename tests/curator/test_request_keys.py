@@ -62,7 +62,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
 }
 # Values that no example of a method writes; a method with other keys writes them in its examples.
 OWN: dict[str, Any] = {
-    "q": "1/5", "method": "lomax", "beta": "1/20", "shape": 4, "at": [20, 50], "beyond": "1/8", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
+    "q": "1/5", "method": "lomax", "beta": "1/20", "shape": 4, "growth": "1.1", "at": [20, 50], "beyond": "1/8", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
     "which": "smallest", "refine": "half", "refine_from": 7, "refine_share": "1/3",
     "error": "noise", "other": "weight", "among": ["single"], "at_least": 5, "at_most": 30, "per": 50,

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from dalenius.core.budget import UNIT
-from dalenius.core.law import Additive
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Block
 from dalenius.errors import DaleniusError
 from dalenius.exact.sampling import sample
+from dalenius.linear.estimates import estimated
 from dalenius.spec.load import load_dataset
 from dalenius.spec.speech import expectation
 from dalenius.testing import rule_kit
@@ -52,6 +55,40 @@ def test_levels_and_changes_of_recorded_series_keep_to_the_plan(mechanism: str) 
     ]
     assert all(0.94 < share < 0.985 for share in held), held
     assert np.std(np.diff(noise)) == pytest.approx(np.sqrt(2) * np.std(noise), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("measure", "more"), [("mean", {"error": "noise"}), ("mean", {"error": "sampling"}), ("variance", {})]
+)
+def test_levels_and_changes_of_recorded_series_of_estimates_keep_to_the_plan(
+    measure: str, more: dict[str, Any]
+) -> None:
+    """500 series of eight waves of cells as large as the plan says, with values spread evenly over the bounds."""
+    plan = planned(
+        {"definition": "zero_concentrated", "rho": 4, "waves": 8}, measure=measure, of="income", **more
+    )
+    assert isinstance(plan.law, Joint)
+    parameters, waves = plan.law.parameters, 500 * 8
+    low, high, records = int(parameters["low"]), int(parameters["high"]), int(plan.preview["records"])
+    values = low + (np.arange(records) + 0.5) * (high - low) / records - int(parameters["centre"])
+    exact = {
+        "above": (values - values[0] + 0.5 * (high - low) / records).sum(),
+        "below": (values[-1] - values + 0.5 * (high - low) / records).sum(),
+        "squares": (values**2).sum() - records * float(Fraction(parameters.get("squares shift", "0"))),
+    }
+    rng, names, blocks, clean = RecordedRandomness("estimates"), iter(parameters["arrays"]), [], []
+    for step in plan.measurements:
+        arrays = [exact.get(next(names), 0.0) for _ in range(step.space.size)]  # type: ignore[attr-defined]
+        sums = np.rint(np.tile(arrays, waves)).astype(np.int64)
+        noisy = sums + sample(step.mechanism, len(sums), rng)  # type: ignore[attr-defined]
+        for kept, numbers in ((blocks, noisy), (clean, sums)):
+            kept.append(Block(name=step.name, space=CellSpace(()), values=numbers, law=step.law))
+    made, truth = (estimated(plan.law, each, waves).values.reshape(500, 8) for each in (blocks, clean))
+    errors = made - truth
+    level, change = plan.preview["level_half_width_95"], plan.preview["change_half_width_95"]
+    for off, width in ((errors, level), (np.diff(errors), change)):
+        # Errors of 4,000 waves, or of 3,500 changes that share waves: 95 % within one point and a half.
+        assert 0.935 < float((np.abs(off) <= width).mean()) < 0.965
 
 
 def test_the_plan_says_both_in_every_language() -> None:

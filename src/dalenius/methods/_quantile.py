@@ -12,11 +12,15 @@ from dalenius.errors import ParameterError, UnknownName
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.measurements.unbounded_quantile import GROWTH, UnboundedQuantile
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
 from dalenius.methods._priced import priced, selected
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.quantile import Quantile
+
+UNBOUNDED = "unbounded"
+QUANTILE_METHODS = (*METHODS, UNBOUNDED)
 
 
 def plan_quantile(question: Question, q: object) -> TablePlan:
@@ -31,8 +35,10 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
     if question.parameter("statistic") is None and method is None:
         return _table(question, level)
     name, method = str(question.parameter("statistic", "quantile")), str(method or "exponential")
-    if method not in METHODS:
-        raise UnknownName.among("method", method, METHODS)
+    if method not in QUANTILE_METHODS:
+        raise UnknownName.among("method", method, QUANTILE_METHODS)
+    if method == UNBOUNDED:
+        return plan_number(question, _unbounded(question, name, level), name, UNBOUNDED, UNBOUNDED)
     if method != "exponential":
         statistic = Quantile.of(question.domain, question.of, level, question.where)
         return plan_smooth(question, name, statistic)
@@ -47,6 +53,23 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
         step=question.bounds.step,
     )
     return plan_number(question, measurement, name, "exponential", "exponential")
+
+
+def _unbounded(question: Question, name: str, level: Fraction) -> UnboundedQuantile:
+    """From the lower bound up a public list of thresholds."""
+    if question.budget.epsilon is None:
+        raise ParameterError("Thresholds are priced by epsilon; use pure.", name="epsilon")
+    return UnboundedQuantile(
+        name=f"{name} of {question.of}",
+        query=ValuesQuery(value=question.of, where=question.where),
+        low=question.bounds.low,
+        high=question.bounds.high,
+        epsilon=question.budget.epsilon,
+        neighbours=question.neighbours,
+        q=level,
+        growth=rational(question.parameter("growth", GROWTH), "growth"),
+        step=question.bounds.step,
+    )
 
 
 def _table(question: Question, level: Fraction) -> TablePlan:

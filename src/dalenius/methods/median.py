@@ -24,6 +24,7 @@ class MedianParameters(Part):
     method: str | None = None
     beta: Exact | None = None
     shape: Exact | None = None
+    growth: Exact | None = None
     group: Whole = 1
 
 

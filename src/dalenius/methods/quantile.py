@@ -25,6 +25,7 @@ class QuantileParameters(Part):
     method: str | None = None
     beta: Exact | None = None
     shape: Exact | None = None
+    growth: Exact | None = None
     group: Whole = 1
 
 
@@ -75,6 +76,10 @@ class QuantileMethod:
         {
             "table": {"measure": "quantile", "of": "income", "q": "3/4"},
             "privacy": {"definition": "individual", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "quantile", "of": "income", "q": "9/10", "method": "unbounded"},
+            "privacy": {"definition": "pure", "epsilon": 1},
         },
     )
 

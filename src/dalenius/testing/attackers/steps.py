@@ -44,6 +44,8 @@ from dalenius.measurements.residual import Residual
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.measurements.smooth import Smooth
 from dalenius.measurements.tree_residual import TreeResidual
+from dalenius.measurements.unbounded_quantile import UnboundedQuantile
+from dalenius.measurements.unbounded_quantile import chances as threshold_chances
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
@@ -329,6 +331,14 @@ def _smooth(step: Smooth, here: Exact, there: Exact) -> list[AnswerPart]:
     return [AnswerPart(sides[0], sides[1])]
 
 
+def _unbounded(step: UnboundedQuantile, here: Exact, there: Exact) -> list[AnswerPart]:
+    sides = [
+        np.log(np.array([float(mass) for mass in threshold_chances(step, e[0].open_below_the_gate())]))
+        for e in (here, there)
+    ]
+    return [AnswerPart(sides[0], sides[1])]
+
+
 def _smooth_law(step: Smooth, values: IntArray) -> FloatArray:
     """round(f + scale S Z) cut to the bounds, by the distribution function of Z."""
     unit = getattr(step.statistic, "unit", 1)
@@ -446,6 +456,7 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     QuantileTable: _quantiles,
     ApproximateQuantiles: _several_quantiles,
     Smooth: _smooth,
+    UnboundedQuantile: _unbounded,
     Hellinger: _kernelled,
     PerturbationTable: _kernelled,
     PermuteAndFlip: _flipped,
