@@ -5,10 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dalenius.core.budget import Budget
+from dalenius.core.calibrate import calibrate
+from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator.curator import Curator
 from dalenius.curator.planner import Planner
+from dalenius.definitions.approximate import Approximate
 from dalenius.errors import DaleniusError, NotAllowed, TooLarge, Unsupported
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.spec.load import load_dataset, load_policy, load_request
 from dalenius.testing.asking import plan_of
 
@@ -71,6 +77,51 @@ def test_the_best_mechanism_is_chosen_from_the_request_alone() -> None:
     for name in ("discrete_laplace", "discrete_gaussian", "truncated_laplace"):
         named = plan({"rows": ["a"]}, APPROXIMATE | {"mechanism": name})
         assert best.preview["std_error"] <= named.preview["std_error"] + 1e-12
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_plain_count_of_persons_with_several_rows_is_planned_under_small_amounts(relation: str) -> None:
+    unit = {"id": "i", "max_rows": 4, "relation": relation}
+    labels = {"categories": [f"c{k}" for k in range(12)]}
+    dataset = {**DATASET, "unit": unit, "variables": {"a": labels}}
+    domain = load_dataset(dataset).domain()
+    for definition in ("approximate", "probabilistic"):
+        amounts = {"definition": definition, "epsilon": "0.1", "delta": "1e-9"}
+        best = plan_of(domain, {"table": {"rows": ["a"]}, "privacy": amounts})
+        assert best.mechanism in ("discrete_laplace", "truncated_laplace")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "move"),
+    [
+        ("1", "1e-6", (1,)),
+        ("1", "0.01", (4,)),
+        ("0.3", "1e-9", (5, 1)),
+        ("8", "1e-6", (100,)),
+        ("1", "1/3", (30, 30)),
+    ],
+)
+def test_normal_noise_needs_at_least_the_variance_that_is_known_beforehand(
+    epsilon: str, delta: str, move: tuple[int, ...]
+) -> None:
+    budget, moved = Budget.of("approximate", epsilon=epsilon, delta=delta), Sensitivity.of_patterns((move,))
+    found = calibrate(DiscreteGaussian, moved, Relation.ADD_REMOVE, Approximate(), budget)
+    bound = DiscreteGaussian.least_variance(moved, budget)
+    assert bound <= found.variance
+    assert len(move) > 1 or bound == 0 or bound > 0.85 * found.variance
+
+
+def test_what_is_not_calibrated_would_not_have_been_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = [
+        ({"rows": rows}, {"definition": definition, "epsilon": epsilon, "delta": delta})
+        for rows in ([], ["a"])
+        for definition in ("approximate", "probabilistic")
+        for epsilon in ("0.2", "1", "6")
+        for delta in ("1e-9", "0.01")
+    ]
+    chosen = [plan(*request).law for request in requests]
+    monkeypatch.setattr(DiscreteGaussian, "least_variance", staticmethod(lambda *_: 0.0))
+    assert chosen == [plan(*request).law for request in requests]
 
 
 def test_a_pure_budget_is_spent_to_the_last_bit() -> None:

@@ -76,11 +76,6 @@ def _members(folder: Path) -> None:
     (folder / "members.csv").write_text("\n".join(rows) + "\n")
 
 
-def _ledger_here(folder: Path) -> None:
-    for part in (folder / "dalenius-demo").glob("ledger.sqlite*"):
-        (shutil.copytree if part.is_dir() else shutil.copy2)(part, folder / part.name)
-
-
 def _perturbation_table(folder: Path) -> None:
     kernel = perturbation.kernel_of(TruncatedLaplace(Fraction(1), 3), 5)
     (folder / "ptable.csv").write_text(perturbation.to_text(kernel))
@@ -95,7 +90,6 @@ GIVEN: dict[str, Callable[[Path], None]] = {
     "docs/how-to/margins.md": _survey_demo,
     "docs/how-to/release-under-a-weaker-promise.md": _survey_demo,
     "docs/how-to/leave-out-public-attributes.md": _members,
-    "docs/how-to/back-up-the-ledger.md": _ledger_here,
     "docs/reference/measurements/perturbation_table.md": _perturbation_table,
 }
 

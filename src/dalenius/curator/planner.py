@@ -313,13 +313,17 @@ class Planner:
                 return self._stated(named, noise, sensitivity, budget, definition, relation)
             return self._calibrated(named, sensitivity, budget, definition, relation)
         best: Mechanism | None = None
-        for name in self._candidates(definition):
+        least, place = inf, 0
+        # Noise that is known to be wider than another is not calibrated: that takes the longest where it is widest.
+        for bound, number, name in self._weighed(sensitivity, budget, definition):
+            if bound > least:
+                continue
             try:
                 candidate = self._calibrated(name, sensitivity, budget, definition, relation)
             except Unsupported:
                 continue
-            if candidate.variance < (best.variance if best is not None else inf):
-                best = candidate
+            if best is None or (candidate.variance, number) < (least, place):
+                best, least, place = candidate, candidate.variance, number
         if best is None:
             raise Unsupported(
                 f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by"
@@ -334,6 +338,16 @@ class Planner:
             return tuple(n for n in self.policy.allow.mechanisms if n in registry.names("mechanisms"))
         offered = (name for name, family in registry.every("mechanisms").items() if family.is_default)
         return tuple(name for name in offered if name not in definition.by_name_only)
+
+    def _weighed(
+        self, sensitivity: Sensitivity, budget: Budget, definition: Definition
+    ) -> list[tuple[float, int, str]]:
+        """Candidates with a variance that they need at least and their place, those that may be narrowest first."""
+        weighed = []
+        for number, name in enumerate(self._candidates(definition)):
+            bound = getattr(registry.get("mechanisms", name), "least_variance", None)
+            weighed.append((0.0 if bound is None else bound(sensitivity, budget), number, name))
+        return sorted(weighed)
 
     def _calibrated(
         self,

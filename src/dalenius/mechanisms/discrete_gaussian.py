@@ -29,7 +29,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact import additive, gaussian
+from dalenius.exact import additive, gaussian, gaussian_vector
 from dalenius.exact.loss import LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import ExactSampler
@@ -60,6 +60,23 @@ class DiscreteGaussian:
             raise TooLarge(
                 "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
             )
+
+    @staticmethod
+    def least_variance(sensitivity: Sensitivity, budget: Budget) -> float:
+        """A variance that this noise needs at least under (epsilon, delta), however the rest of a unit is spread; 0 where none is known.
+
+        Normal noise of variance 2 on top makes normal noise of variance s2 + 2 of it, up to a factor of 1 + 1e-14 for s2 > 36 (Poisson
+        summation), and what is seen of that is seen of the whole. So s2 + 2 is at least what normal noise needs for the largest
+        move of one cell; a tenth is left for rounding.
+
+        >>> DiscreteGaussian.least_variance(Sensitivity.of_patterns(((4,),)), Budget.of("approximate", epsilon="0.1", delta="1e-9")) > 30_000
+        True
+        """
+        if budget.epsilon is None or budget.delta is None or not 0 < budget.delta < 1:
+            return 0.0
+        spent = float(gaussian_vector.largest_rho(budget.epsilon, budget.delta))
+        needed = float(sensitivity.linf) ** 2 / (2 * spent) if spent > 0 else 0.0
+        return 0.9 * needed if needed > 40 else 0.0
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
