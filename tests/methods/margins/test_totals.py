@@ -1,5 +1,6 @@
 """Lists of totals: margins and levels of a magnitude that add up, priced by what one row can add."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -64,6 +65,21 @@ def test_without_noise_every_table_holds_the_clamped_totals(margins: Any, strate
     np.testing.assert_allclose(tables["town x sex"].values, [40, 0, 0, 15, 40, 0], atol=1e-9)
     np.testing.assert_allclose(tables["sex"].values, [80, 15], atol=1e-9)
     np.testing.assert_allclose(tables["total"].values, [95], atol=1e-9)
+
+
+@pytest.mark.parametrize("margins", [LEVELS, "all"])
+@pytest.mark.parametrize("objective", ["sum", "cells", "tables", "maximum"])
+@pytest.mark.parametrize("has_zeros", [False, True], ids=["", "with impossible cells"])
+def test_totals_stay_totals_whatever_is_made_small(margins: Any, objective: str, has_zeros: bool) -> None:
+    declared = domain()
+    if has_zeros:
+        declared = replace(declared, structural_zeros=({"town": ("a",), "sex": ("m",)},))
+    request = asked(margins)
+    plan = plan_of(declared, {**request, "table": request["table"] | {"objective": objective}})
+    tables = {t.name: t for t in silent_tables(plan, declared, ROWS)}
+    np.testing.assert_allclose(tables["town x sex"].values, [40, 0, 0, 15, 40, 0], atol=1e-6)
+    np.testing.assert_allclose(tables["total"].values, [95], atol=1e-6)
+    assert {t.measure for t in tables.values()} == {"total"}
 
 
 @pytest.mark.parametrize(("margins", "strategy"), [(LEVELS, "tree"), (LEVELS, "split"), ("all", "residual")])

@@ -164,7 +164,8 @@ def plan_list(
         not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
     )
     is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
-    is_new = objective in NEW_OBJECTIVES or price == LOSS
+    # Lists that plan as they always did are of counts.
+    is_new = objective in NEW_OBJECTIVES or price == LOSS or amounts is not None
     if is_along or ((is_nested or has_zeros) and is_new):
         return _along(domain, request)
     if is_nested or has_zeros:
