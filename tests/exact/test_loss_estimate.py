@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dalenius.core.budget import Budget
@@ -67,3 +68,12 @@ def test_what_a_search_keeps_was_judged_exactly() -> None:
     one = Sensitivity.of_patterns(((1,),))
     law = calibrate(DiscreteGaussian, one, Relation.ADD_REMOVE, Hasty(), budget)
     assert law == calibrate(DiscreteGaussian, one, Relation.ADD_REMOVE, Approximate(), budget)
+
+
+@pytest.mark.parametrize(("left", "right"), [(1, 1), (5, 9000), (8192, 8193), (9000, 20_000)])
+def test_long_sums_in_pieces_are_the_sums(left: int, right: int) -> None:
+    rng = np.random.default_rng(left)
+    a, b = rng.random(left) * 1e-20, rng.random(right)
+    np.testing.assert_allclose(
+        loss_estimate._convolved(a, b), np.convolve(a[::-1], b[::-1])[::-1], rtol=1e-12
+    )

@@ -26,6 +26,8 @@ _TABLE_BITS = 144
 _PER_FLOAT = 16
 _PRODUCTS = 1024
 _MOST_PRODUCTS = 3 * 10**8
+# Longer products of two lists are parted among threads, one by one, which takes up to a hundred times as long.
+_PIECE = 8192
 
 
 @runtime_checkable
@@ -68,7 +70,7 @@ class LossEstimate:
             return None
         effort.spend(len(left.masses) * len(right.masses) // _PRODUCTS)
         both = left.infinite + right.infinite - left.infinite * right.infinite
-        masses = np.convolve(left.masses, right.masses)
+        masses = _convolved(left.masses, right.masses)
         return LossEstimate(left.unit, left.first + right.first, masses, both)._narrowed()
 
     def _on(self, unit: Fraction) -> "LossEstimate":
@@ -159,6 +161,16 @@ def _collected(unit: Fraction, keys: FloatArray, weight: FloatArray, infinite: f
     if int(places.max()) - first > 1 << 22:
         return None
     return LossEstimate(unit * step, first, _summed(places - first, weight), infinite)
+
+
+def _convolved(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Every sum of products, in pieces that one thread works out; all terms are positive, so that small sums keep their digits."""
+    short, long = (left, right) if len(left) <= len(right) else (right, left)
+    whole = np.zeros(len(left) + len(right) - 1)
+    for start in range(0, len(short), _PIECE):
+        piece = short[start : start + _PIECE]
+        whole[start : start + len(piece) + len(long) - 1] += np.convolve(long, piece)
+    return whole
 
 
 def _summed(places: IntArray, weight: FloatArray) -> FloatArray:
