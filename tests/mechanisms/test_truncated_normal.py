@@ -42,6 +42,12 @@ def test_published_deltas_are_exact_at_epsilon(epsilon: str, limit: int, delta: 
     assert hockey(masses(law), 1, float(Fraction(epsilon))) == pytest.approx(delta, rel=1e-5)
 
 
+def test_the_account_is_charged_by_the_losses_and_not_by_what_epsilon_implies() -> None:
+    """The paper's law at 1.5 and 12: epsilon tanh of half epsilon would be above 0.7."""
+    profile = TruncatedNormal.of_paper("1.5", 12).profile(ONE, Relation.ADD_REMOVE)
+    assert 0.06 <= float(Approximate().cost([profile]).rho) <= 0.067
+
+
 @pytest.mark.parametrize("at", ["0.2", "0.6", "0.9", "1.2"])
 def test_curve_equals_brute_force_for_one_and_two_cells(at: str) -> None:
     law = TruncatedNormal.of_variance(6, 9)
