@@ -11,7 +11,7 @@ from typing import Any
 from dalenius.core.budget import MASTER, UNIT
 from dalenius.core.rationals import plain
 from dalenius.errors import UnknownName
-from dalenius.ledger.account import ANALYST, TOTAL, WARNINGS, Account, Purse, PurseKey
+from dalenius.ledger.account import ANALYST, OTHERS, PURSES, TOTAL, WARNINGS, Account, Purse, PurseKey
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.state import State
 from dalenius.linear.notebook import grid, two_lines
@@ -77,10 +77,13 @@ class Statement:
 
     def _balance(self) -> str:
         """What is left of each purse that has a limit."""
+        limited = [b for b in self.balances if b["left"] is not None]
+        wholes = {b["page"]: b["left"] for b in limited if b["kind"] == TOTAL}
         left = [
-            f"{b['kind']}{' ' + b['name'] if b['name'] else ''}: rho {b['left']['rho']}, delta {b['left']['delta']}"
-            for b in self.balances
-            if b["left"] is not None
+            f"{_purse(b)}: rho {b['left']['rho']}, delta {b['left']['delta']}"
+            for b in limited
+            # Where nothing is kept for official tables, what others may spend is the whole.
+            if b["kind"] != OTHERS or b["left"] != wholes.get(b["page"])
         ]
         return f"left of {'; '.join(left)}" if left else "no limit was granted"
 
@@ -106,6 +109,12 @@ class Statement:
             "balances": [dict(balance) for balance in self.balances],
             "warnings": list(self.warnings),
         }
+
+
+def _purse(balance: Mapping[str, Any]) -> str:
+    """What a balance is of: the whole budget of a page, or a part of it by name."""
+    words = " ".join(filter(None, (PURSES[balance["kind"]], str(balance["name"]))))
+    return words if balance["page"] == MASTER else f"{words} ({balance['page']})"
 
 
 def _roughly(amount: str) -> str:
