@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,11 +53,28 @@ REQUESTS: list[dict[str, Any]] = [
         "privacy": {"definition": "approximate", "epsilon": 24, "delta": "0.009"},
     },
 ]
+# The same persons as one row each.
+FEATURES: dict[str, Any] = {
+    "dataset": DATASET["dataset"] | {"name": "features"},
+    "unit": {"id": "person"},
+    "records": {name: DATASET["variables"][name] for name in ("sex", "region", "income")},
+    "variables": {
+        "sex": {"feature": {"take": "first"}},
+        "everywhere": {"feature": {"take": "any", "where": {"region": ["north"]}}},
+        "rows": {"feature": {"take": "count"}, "bounds": [0, 3]},
+        "income": {"feature": {"take": "sum"}, "bounds": [0, 200]},
+    },
+}
+FEATURE_REQUESTS: list[dict[str, Any]] = [
+    {"table": {"rows": ["sex"], "columns": ["everywhere"]}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "measure": "total", "of": "income"}, "privacy": PURE},
+    {"table": {"measure": "median", "of": "rows"}, "privacy": PURE},
+]
 POLICY = {"budget": {"rho": 90, "delta": "0.01"}}
 
 
-def document(source: str) -> dict[str, Any]:
-    return {**DATASET, "dataset": {**DATASET["dataset"], "source": source}}
+def document(source: str, declared: Mapping[str, Any] = DATASET) -> dict[str, Any]:
+    return {**declared, "dataset": {**declared["dataset"], "source": source}}
 
 
 def told(release: Release) -> bytes:
@@ -66,20 +84,29 @@ def told(release: Release) -> bytes:
 
 
 def released(engine: str, source: str, folder: Path) -> list[bytes]:
-    """Every request, registered anew in a ledger of its own; all ledgers choose rows of persons by one secret."""
+    """Every request about rows and about persons, registered anew in a ledger of its own; all ledgers choose rows of persons by one secret."""
+    rows = _released(engine, source, folder, DATASET, REQUESTS)
+    return rows + _released(engine, source, folder, FEATURES, FEATURE_REQUESTS)
+
+
+def _released(
+    engine: str, source: str, folder: Path, declared: Mapping[str, Any], requests: list[dict[str, Any]]
+) -> list[bytes]:
     data = None if source else engine_kit.arrow(TOYS)
     book = folder / f"{engine}{len(list(folder.iterdir()))}.sqlite"
     with (
         patch.object(Ledger, "secret", lambda *_: bytes(32)),
         Curator.open(
-            document(source), ledger=book, data=data, policy=POLICY, rng=RecordedRandomness(1)
+            document(source, declared), ledger=book, data=data, policy=POLICY, rng=RecordedRandomness(1)
         ) as curator,
     ):
         if engine == "memory":
             curator.holding._source = MemorySource(curator.domain, TOYS, bytes(32))
         curator.register()
-        assert type(curator.source).__module__ == f"dalenius.engines.{engine}"
-        return [told(curator.release(request)) for request in REQUESTS]
+        is_made_here = engine == "duckdb" and curator.domain.has_features
+        module = "_person_source" if is_made_here else engine
+        assert type(curator.source).__module__ == f"dalenius.engines.{module}"
+        return [told(curator.release(request)) for request in requests]
 
 
 def check_demo(engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,15 @@ class Cluster:
         for process in self._processes:
             self._kill(process)
 
-    def kill_a_worker(self) -> None:
-        """At once, with whatever it runs."""
-        self._kill(self._processes.pop())
+    def kill_everything(self) -> None:
+        """The master and every worker, at once."""
+        while self._processes:
+            self._kill(self._processes.pop())
+
+    def kill_a_worker(self, leaving: int) -> None:
+        """At once, with whatever it runs; so many are left."""
+        if len(self._processes) - 1 > leaving:
+            self._kill(self._processes.pop())
 
     def _start(self, name: str, *arguments: object) -> None:
         settings = {

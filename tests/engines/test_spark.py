@@ -18,16 +18,17 @@ from tests.docs.test_pages import blocks_of
 from tests.engines.every_method import DOMAIN, SECRET, kinds_beyond_the_kit
 from tests.engines.hostile_parquet import ROWS, with_wrong_statistics
 from tests.engines.hostile_parquet import domain as hostile_domain
-from tests.engines.releases import TOYS, check_demo, released
+from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
 from tests.engines.spark_cluster import SMALL, Cluster
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter, TableQuery
+from dalenius.curator.curator import Curator
 from dalenius.engines import _spark_session, spark
 from dalenius.engines.memory import MemorySource
 from dalenius.engines.spark import SparkDialect, SparkSource
-from dalenius.errors import DocumentError, InternalError
+from dalenius.errors import AfterCharge, DocumentError, InternalError
 from dalenius.testing import engine_kit, rule_kit
 from dalenius.testing.feature_data import check_features, check_lookups
 from dalenius.testing.neighbours import fetched
@@ -253,14 +254,11 @@ def test_the_how_to_page_runs_word_for_word(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "release" / "release.json").exists()
 
 
-def test_a_cluster_of_two_workers_equals_memory_also_when_one_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As users have it: adaptive, compiled, several partitions."""
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A master and two workers, with a session of this process that works on them."""
     _spark_session.stop()
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    for name in QUICK:
-        monkeypatch.delitem(_spark_session._SETTINGS, name)
     monkeypatch.setitem(_spark_session._SETTINGS, "spark.sql.shuffle.partitions", "2")
     small = {
         "spark.executor.memory": "500m",
@@ -269,18 +267,60 @@ def test_a_cluster_of_two_workers_equals_memory_also_when_one_is_killed(
     }
     for name, value in small.items():
         monkeypatch.setitem(_spark_session._START, name, value)
-    domain, columns = stacked_domain(has_persons=True), stacked_columns()
-    memory = engine_kit.MemorySource(domain, columns, engine_kit.SECRET)
-    queries: list[TableQuery] = [table_queries()[i] for i in (4, 10)]
     with Cluster(tmp_path) as cluster:
-        folder = Folder(tmp_path, f"127.0.0.1:{cluster.port}")
-        try:
-            source = folder.open(domain, columns, engine_kit.SECRET)
-            for number, query in enumerate(queries):
-                if number == len(queries) - 1:
-                    cluster.kill_a_worker()
-                np.testing.assert_array_equal(
-                    source.table(query).open_below_the_gate(), memory.table(query).open_below_the_gate()
-                )
-        finally:
-            _spark_session.stop()
+        yield cluster
+        _spark_session.stop()
+
+
+def test_the_whole_kit_on_a_cluster_and_what_becomes_of_a_charge_when_it_is_lost(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On two workers; then on one, as users have it (adaptive and compiled); then on none, in the middle of a release.
+
+    The release fails, is charged once, and is completed elsewhere for nothing more.
+    """
+    folder = Folder(tmp_path, f"127.0.0.1:{cluster.port}")
+    check_stacked(folder.open, has_persons=False)
+    check_stacked(folder.open, has_persons=True)
+    check_features(folder.open_features, is_short=True)
+    for name in QUICK:
+        monkeypatch.delitem(_spark_session._SETTINGS, name)
+    domain, columns = stacked_domain(has_persons=True), stacked_columns()
+    source = folder.open(domain, columns, engine_kit.SECRET)
+    memory = MemorySource(domain, columns, engine_kit.SECRET)
+    for query in (table_queries()[4], table_queries()[10]):
+        received, expected = (one.table(query).open_below_the_gate() for one in (source, memory))
+        np.testing.assert_array_equal(received, expected)
+        cluster.kill_a_worker(leaving=1)
+    _lose_it_in_the_middle_of_a_release(cluster, folder, tmp_path, monkeypatch)
+
+
+def _lose_it_in_the_middle_of_a_release(
+    cluster: Cluster, folder: Folder, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_spark_session, "PATIENCE_SECONDS", 2.0)
+    address = folder.address(TOYS)
+
+    def opened(source: str) -> Curator:
+        return Curator.open(document(source), ledger=place / "l.sqlite", policy=POLICY)
+
+    def charges(curator: Curator) -> int:
+        return sum(entry.kind == "charge" for entry in curator.ledger.entries("people"))
+
+    with opened(address) as curator:
+        curator.register()
+        asked = SparkSource.table
+
+        def lost(source: SparkSource, query: TableQuery) -> Any:
+            cluster.kill_everything()
+            return asked(source, query)
+
+        monkeypatch.setattr(SparkSource, "table", lost)
+        with pytest.raises(AfterCharge):
+            curator.release(REQUESTS[0])
+        monkeypatch.setattr(SparkSource, "table", asked)
+        assert charges(curator) == 1
+    _spark_session.stop()
+    with opened(address.replace(folder.host, "local")) as curator:
+        curator.release(REQUESTS[0])
+        assert charges(curator) == 1

@@ -31,7 +31,7 @@ class Scope(StrEnum):
 class Neighbours:
     """One unit (a row, or a person with up to `max_rows` rows) is added, removed or replaced.
 
-    `public` names attributes that the replaced unit keeps, because everybody knows them.
+    `public` names attributes that the replaced unit keeps, because everybody knows them. `persons` is how many act as one.
     """
 
     relation: Relation = Relation.ADD_REMOVE
@@ -39,6 +39,7 @@ class Neighbours:
     max_rows: int = 1
     scope: Scope = Scope.EVERYWHERE
     public: tuple[str, ...] = ()
+    persons: int = 1
 
     def __post_init__(self) -> None:
         if self.max_rows < 1:
@@ -63,7 +64,7 @@ class Neighbours:
         if size == 1:
             return self
         what = "rows" if self.unit == "row" else f"units ({self.unit})"
-        return replace(self, unit=f"group of {size} {what}", max_rows=size * self.max_rows)
+        return replace(self, unit=f"group of {size} {what}", max_rows=size * self.max_rows, persons=size)
 
     def sentence(self) -> str:
         """In plain words, for documents."""

@@ -14,6 +14,7 @@ class Aggregate(StrEnum):
     """What is computed of the rows in a cell."""
 
     COUNT = "count"
+    PERSONS = "persons"
     TOTAL = "total"
     SUM_OF_SQUARES = "sum of squares"
     MINIMUM = "minimum"
@@ -70,6 +71,7 @@ class Feature:
 class TableQuery:
     """One exact aggregate for every cell of a space, empty cells included, in declared order.
 
+    The number of persons counts each unit once in a cell, however many rows it has there; where rows are units, it is their number.
     `value` names the numeric variable of a total (of a count: only rows that have it are counted); `centre` (in steps) is subtracted from each value first;
     `weight` names a numeric variable by which each row counts.
     """

@@ -7,14 +7,12 @@ types of columns alone.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from math import isnan
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.domain import Bounds, Domain, Variable
-from dalenius.core.query import Filter, Take
+from dalenius.core.query import Take
 from dalenius.engines._features import (
     NEVER,
     RowsOfPersons,
@@ -23,21 +21,16 @@ from dalenius.engines._features import (
     person_columns,
     report_of_persons,
 )
-from dalenius.engines._number_sql import Dialect, double, number
+from dalenius.engines._number_sql import Dialect, number
 from dalenius.engines._people import people_of
 from dalenius.engines._pushdown import Batch, Pushdown, Run, _decoded
+from dalenius.engines._record_sql import code_sql, passes_sql
 from dalenius.errors import DocumentError
 from dalenius.spec.coding import (
     DROPPED_NUMBER,
-    canonical_text,
     dropped_code,
-    exact_number,
     is_dropped,
-    reader,
 )
-
-# A statement with more texts than this takes longer to plan than to fetch the rows.
-_MOST_TEXTS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,57 +106,12 @@ class _Rows:
         self.names = tuple(pushed.domain.variables)
         relation = f"(SELECT *, {self.unit} AS dalenius_unit FROM {pushed.relation}) p"
         self.coded = pushed._coded(self.names, relation, "dalenius_unit") if self.names else relation
-        self.codes = [self._code(record) for record in pushed.domain.variables.values()]
+        self.codes = [code_sql(pushed, record) for record in pushed.domain.variables.values()]
 
     @property
     def may_be_in_doubt(self) -> bool:
         """Whether there can be values that the statement leaves open."""
         return any(is_open for _, is_open in self.codes)
-
-    def _code(self, record: Variable) -> tuple[str, bool]:
-        """The code of a record, NULL where it is in doubt, and whether it can be."""
-        pushed, place = self.pushed, self.names.index(record.name)
-        if record.is_numeric:
-            return f"c{place}", pushed._may_be_undecided(record.name)
-        column = f"k{place}"
-        kind = pushed.column(record)[1]
-        sort, read = pushed.dialect.sort(kind), reader(record)
-        missing = f"WHEN {pushed.dialect.is_missing(column, kind)} THEN {read(None)[0]}"
-        texts = record.lookup.keys if record.lookup is not None else record.categories.texts
-        is_pair = len(record.source_columns) > 1
-        if sort == "other" or is_pair or len(texts) > _MOST_TEXTS:
-            return f"CAST(CASE {missing} END AS BIGINT)", True
-        rest = read("\0no text of a database")[0]
-        by_code: dict[int, list[str]] = {}
-        for text in texts:
-            value = self._literal(text, sort)
-            if value is not None:
-                by_code.setdefault(read(text)[0], []).append(value)
-        cases = " ".join(
-            f"WHEN {column} IN ({', '.join(values)}) THEN {code}"
-            for code, values in by_code.items()
-            if code != rest
-        )
-        return f"CAST(CASE {missing} {cases} ELSE {rest} END AS BIGINT)", False
-
-    def _literal(self, text: str, sort: str) -> str | None:
-        """A declared text as a value of the column; None if no value prints so."""
-        if sort == "truth":
-            return text if text in ("true", "false") else None
-        if sort == "whole":
-            is_whole = text.lstrip("-").isdecimal() and text.isascii() and len(text) < 20
-            is_whole = is_whole and str(int(text)) == text and -(2**63) <= int(text) < 2**63
-            return number(int(text)) if is_whole else None
-        if sort == "real":
-            # Different doubles print differently, so that a declared text is that of one double, or of none.
-            value = exact_number(text)
-            real = None if value is None or isnan(value) else as_double(value)
-            return (
-                double(self.pushed.dialect, real)
-                if real is not None and canonical_text(real) == text
-                else None
-            )
-        return None if "\0" in text else self.pushed.dialect.literal(text)
 
     def grouped(self, domain: Domain, table: str) -> str:
         """One row for each person: features under the names of their variables, and whether a value was in doubt."""
@@ -186,7 +134,12 @@ class _Rows:
         """The aggregate that is a feature, as its code; NULL where it is dropped."""
         feature = variable.feature
         assert feature is not None  # The caller's variable is a feature.
-        condition = " AND ".join(self._passes(domain, f) for f in feature.where) or "1 = 1"
+        condition = (
+            " AND ".join(
+                passes_sql(domain.records[f.variable], self._value(f.variable), f) for f in feature.where
+            )
+            or "1 = 1"
+        )
         if feature.take in (Take.ANY, Take.ALL):
             # A condition on a value in doubt is no answer: such persons are made elsewhere.
             whether = "max" if feature.take is Take.ANY else "min"
@@ -210,29 +163,12 @@ class _Rows:
         rest = "NULL" if is_dropped(variable, missing) else number(missing)
         return f"CASE WHEN count({taken}) = 0 THEN {rest} ELSE {self._clamped(variable, aggregate)} END"
 
-    def _passes(self, domain: Domain, condition: Filter) -> str:
-        value, record = self._value(condition.variable), domain.records[condition.variable]
-        if not record.is_numeric:
-            return f"{value} IN ({', '.join(map(str, condition.codes)) or 'NULL'})"
-        parts = [f"{value} <> {number(DROPPED_NUMBER)}"]
-        parts += [] if condition.low is None else [f"{value} >= {number(condition.low)}"]
-        parts += [] if condition.high is None else [f"{value} <= {number(condition.high)}"]
-        return " AND ".join(parts)
-
     def _clamped(self, variable: Variable, expression: str) -> str:
         """Inside the bounds before it is narrowed to 64 bits."""
         if isinstance(variable.domain, Bounds):
             low, high = variable.domain.low, variable.domain.high
             expression = f"least(greatest({expression}, {low}), {high})"
         return f"CAST({expression} AS BIGINT)"
-
-
-def as_double(value: Fraction | float) -> float | None:
-    """The double nearest to a number; None beyond all of them."""
-    try:
-        return float(value)
-    except OverflowError:
-        return None
 
 
 def _joined(domain: Domain, rows: Mapping[str, _Rows]) -> tuple[str, str]:

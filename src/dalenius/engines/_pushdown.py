@@ -10,7 +10,7 @@ and chosen by the same keyed hash as on every other engine.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
 from dalenius.engines._people import people_of
 from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes
-from dalenius.spec.coding import DROPPED_NUMBER, Remark, reader
+from dalenius.spec.coding import DROPPED_NUMBER, Remark, canonical_text, reader
 
 IntArray = NDArray[np.int64]
 Rows = Sequence[Sequence[Any]]
@@ -54,6 +54,7 @@ class Pushdown:
     stream: Run
     has_further_rows: bool = False
     _beyond: Batch | None = field(default=None, init=False)
+    _owners: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False)
 
     def forget(self) -> None:
         """The content may have changed: choose the rows of persons anew."""
@@ -61,6 +62,12 @@ class Pushdown:
 
     def table(self, query: TableQuery) -> IntArray:
         """One exact aggregate per cell."""
+        if query.aggregate is Aggregate.PERSONS:
+            if self.domain.unit_id is not None:
+                return self._persons_in_cells(query)
+            # Where rows are units, each of them is a person.
+            largest_contribution(query, self.domain)
+            query = replace(query, aggregate=Aggregate.COUNT)
         tally = Tally(query=query, domain=self.domain)
         statement = _Grouped(self, query)
         for rows in self.run(statement.sql):
@@ -68,6 +75,33 @@ class Pushdown:
         if self._has_chosen:
             tally.add({"": _nothing(self._chosen()), **self._chosen()})
         return tally.result()
+
+    def _persons_in_cells(self, query: TableQuery) -> IntArray:
+        """Different persons: counted by the database within the bound and beyond doubt, and here among the other rows."""
+        from dalenius.engines._person_tally import PersonStatements, PersonTally
+
+        largest_contribution(query, self.domain)
+        statements, tally = PersonStatements(self, query), PersonTally(query, self.domain)
+        counted = np.zeros(query.space.size, dtype=np.int64)
+        for rows in self.run(statements.counted):
+            for *places, number_of_persons in rows:
+                index = 0
+                for place, size in zip(places, query.space.shape, strict=True):
+                    index = index * size + int(place)
+                counted[index] += int(number_of_persons)
+        counted[list(query.space.structural_indices)] = 0
+        if statements.may_be_in_doubt:
+            keys = [self._key(name) for name in statements.names]
+            parts = list(self.stream(statements.fetched([e for k in keys for e in k.expressions])))
+            rows = [row for part in parts for row in part]
+            owners: dict[object, int] = {}
+            numbers = [owners.setdefault(canonical_text(row[-1]), len(owners)) for row in rows]
+            tally.add({"": np.zeros(len(rows), dtype=np.int64), **_decoded(keys, rows)}, _array(numbers))
+        total = counted + tally.result()
+        # Persons beyond the bound are nobody of those.
+        beyond = PersonTally(query, self.domain)
+        beyond.add({"": _nothing(self._chosen()), **self._chosen()}, self._owners)
+        return total + beyond.result()
 
     def values(self, query: ValuesQuery) -> IntArray:
         """Sorted values of one numeric variable, in steps."""
@@ -241,7 +275,9 @@ class Pushdown:
         columns = {
             n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables
         }
-        keep = kept_rows(self.domain, self.secret, columns, people_of([pa.array(units)] if units else []))
+        people = people_of([pa.array(units)] if units else [])
+        keep = kept_rows(self.domain, self.secret, columns, people)
+        self._owners = people.numbers[keep].astype(np.int64)
         return {name: column[keep].astype(np.int64) for name, column in columns.items()}
 
     def _coded(self, names: Sequence[str], relation: str = "", further: str = "") -> str:

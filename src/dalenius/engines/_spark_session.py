@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -40,6 +41,9 @@ _START = {
     "spark.log.level": "OFF",
     "spark.sql.catalogImplementation": "in-memory",
 }
+# How long a question waits for a cluster without workers, which may be starting, before it fails.
+PATIENCE_SECONDS = 300.0
+_LOOK_SECONDS = 1.0
 _turn = threading.RLock()
 
 
@@ -130,9 +134,41 @@ class SparkFrame:
         if os.getpid() != self._process:
             raise InternalError("Data are not shared with a forked process; open them there again.")
         try:
-            return question()
+            with _Watch(self._session.sparkContext, self._address):
+                return question()
         except Exception:
             raise InternalError("The data could not be read by the engine.") from None
+
+
+class _Watch:
+    """Ends the jobs of a cluster that has no worker left: Spark itself would wait for ever, with a charge that nobody completes."""
+
+    def __init__(self, context: Any, address: SparkAddress) -> None:
+        self._context = context
+        self._is_needed = not address.master.startswith("local")
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> None:
+        if self._is_needed:
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        if self._is_needed:
+            self._thread.join(timeout=10)
+
+    def _look(self) -> None:
+        alone_since = None
+        while not self._is_over.wait(_LOOK_SECONDS):
+            try:
+                # The driver is one of them.
+                workers = int(self._context._jsc.sc().getExecutorMemoryStatus().size()) - 1
+                alone_since = None if workers > 0 else alone_since or time.monotonic()
+                if alone_since is not None and time.monotonic() - alone_since > PATIENCE_SECONDS:
+                    self._context.cancelAllJobs()
+            except Exception:  # The session ended under us: then so do its jobs.
+                return
 
 
 def _session_of(master: str) -> Any:

@@ -38,6 +38,10 @@ def largest_contribution(query: TableQuery, domain: Domain) -> int:
     for name in used_variables(query):
         domain.variable(name)
     size = 1
+    if query.aggregate is Aggregate.PERSONS:
+        if query.value is not None or query.weight is not None:
+            raise Unsupported("Persons are counted once each: without a value, and without weights.")
+        return size
     if query.aggregate is not Aggregate.COUNT:
         if query.value is None:
             raise ParameterError(f"A {query.aggregate} needs the numeric variable that it is taken of.")

@@ -43,6 +43,7 @@ from dalenius.engines._joint import MOST_COMBINATIONS
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._person_source import PersonSource, split_place
+from dalenius.engines._person_tally import PersonTally
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._remark_counts import JudgedColumn, may_be_compared, remark_counts
 from dalenius.engines._tally import Tally, listed, used_variables
@@ -115,6 +116,8 @@ class DuckDBSource:
         self._read_rare_types_as_text()
         self._pair_keys_with_days()
         self._held: Mapping[str, NDArray[Any]] | None = None
+        self._owners: NDArray[Any] | None = None
+        self._has_owners = False
 
     @classmethod
     def accepts(cls, data: object) -> bool:
@@ -150,6 +153,18 @@ class DuckDBSource:
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
         """One exact aggregate per cell of each; what is not grouped by the database is tallied in one scan."""
+        persons = [p for p, query in enumerate(queries) if query.aggregate is Aggregate.PERSONS]
+        if persons and self.domain.unit_id is not None:
+            answers = dict(enumerate(self.tables([q for p, q in enumerate(queries) if p not in persons])))
+            rest = iter(answers.values())
+            return tuple(
+                self._persons_in_cells(query) if place in persons else next(rest)
+                for place, query in enumerate(queries)
+            )
+        # Where rows are units, each of them is a person.
+        queries = [
+            replace(q, aggregate=Aggregate.COUNT) if p in persons else q for p, q in enumerate(queries)
+        ]
         tallies = [Tally(query=query, domain=self.domain) for query in queries]
         scanned = []
         for tally in tallies:
@@ -164,6 +179,19 @@ class DuckDBSource:
             for tally in scanned:
                 tally.add(coded)
         return tuple(Sealed(tally.result()) for tally in tallies)
+
+    def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
+        """Different persons among the rows that count."""
+        if self._owners is None:
+            self._held, self._has_owners = None, True
+            self._bounded()
+        owners, start = self._owners, 0
+        tally = PersonTally(query, self.domain)
+        for batch in self._held_batches(used_variables(query)):
+            size = len(next(iter(batch.values())))
+            tally.add(batch, np.asarray(owners)[start : start + size])
+            start += size
+        return Sealed(tally.result())
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""
@@ -505,6 +533,7 @@ class DuckDBSource:
             rows = self.rows_of_persons()
             keep = kept_rows(self.domain, self._secret, rows.columns, rows.people)
             columns = dict(rows.columns)
+            self._owners = _those(rows.people.numbers, keep) if self._has_owners else None
             del rows
             self._held = {name: _those(columns.pop(name), keep) for name in self.domain.variables}
         return self._held

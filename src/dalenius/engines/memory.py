@@ -47,6 +47,7 @@ class MemorySource:
     ) -> None:
         self.domain = domain
         self._tables: dict[str, MemorySource] = {}
+        self._owners: list[str] | None = None
         if domain.has_features:
             self._take_features(columns, secret, others or {})
             return
@@ -124,6 +125,8 @@ class MemorySource:
         """One exact aggregate per cell."""
         largest_contribution(query, self.domain)
         space = query.space
+        if query.aggregate is Aggregate.PERSONS:
+            return self._persons_in_cells(query)
         start = empty_cell(query, self.domain)
         cells = [start] * space.size
         structural = set(space.structural_indices)
@@ -136,6 +139,16 @@ class MemorySource:
                 cells[index] = _combine(query.aggregate, cells[index], share)
         bounded = [max(-LIMIT, min(LIMIT, value)) for value in cells]
         return Sealed(np.array(bounded, dtype=np.int64))
+
+    def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
+        """Each person once in a cell."""
+        owners = range(len(self._coded)) if self._owners is None else self._owners
+        places = {(self._cell(query, row), owner) for row, owner in zip(self._coded, owners, strict=True)}
+        counts = [0] * query.space.size
+        for index, _ in places:
+            if index is not None and index not in query.space.structural_indices:
+                counts[index] += 1
+        return Sealed(np.array(counts, dtype=np.int64))
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""
@@ -231,10 +244,12 @@ class MemorySource:
         self._units = len(persons)
         most = self.domain.neighbours.max_rows
         chosen: list[int] = []
+        owners = {p: person for person, positions in persons.items() for p in positions}
         for person, positions in persons.items():
             mine = ((p, list(rows[p].values())) for p in positions)
             chosen += kept(self.domain, secret, person, mine)
             self._over += max(0, len(positions) - most)
+        self._owners = [owners[position] for position in sorted(chosen)]
         return [rows[position] for position in sorted(chosen)]
 
     def _cell(self, query: TableQuery, row: Codes) -> int | None:

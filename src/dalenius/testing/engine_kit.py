@@ -99,7 +99,7 @@ def check(factory: Factory) -> None:
         return source
 
     for aggregate in Aggregate:
-        value = None if aggregate is Aggregate.COUNT else "income"
+        value = None if aggregate in (Aggregate.COUNT, Aggregate.PERSONS) else "income"
         for space in (CellSpace(()), CellSpace(axes)):
             check_table(opened, domain, columns, TableQuery(space=space, aggregate=aggregate, value=value))
     check_table(opened, domain, columns, TableQuery(space=CellSpace(axes[:1]), weight="age"))

@@ -194,6 +194,14 @@ def table_queries() -> list[TableQuery]:
             where=(Filter(variable="cents", high=5000), Filter(variable="code", codes=(0, 2))),
         ),
     ]
+    persons = [
+        TableQuery(space=CellSpace((each, _axis("word"), _axis("ratio"))), aggregate=Aggregate.PERSONS),
+        TableQuery(
+            space=CellSpace((each, _rest(_cut("age", 1, 35, 100)), _cut("amount", -100, 0, 1, 2001))),
+            aggregate=Aggregate.PERSONS,
+            where=(Filter(variable="code", codes=(0, 2)), Filter(variable="weight", low=1)),
+        ),
+    ]
     sums = [
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="huge"),
         TableQuery(space=CellSpace(()), aggregate=Aggregate.SUM_OF_SQUARES, value="big"),
@@ -208,7 +216,7 @@ def table_queries() -> list[TableQuery]:
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MAXIMUM, value="huge"),
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.LARGEST_ABSOLUTE, value="typed", centre=3),
     ]
-    return counts + sums + extremes
+    return counts + sums + extremes + persons
 
 
 def value_queries() -> list[ValuesQuery]:

@@ -147,6 +147,8 @@ def filters(draw: st.DrawFn, variable: Variable) -> Filter:
 
 def _value(draw: st.DrawFn, numeric: list[str], aggregate: Aggregate) -> str | None:
     """What an aggregate is taken of; a count may ask for a value, or not."""
+    if aggregate is Aggregate.PERSONS:
+        return None
     if aggregate is Aggregate.COUNT and (not numeric or draw(st.booleans())):
         return None
     return draw(st.sampled_from(numeric))
@@ -166,14 +168,15 @@ def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
         for name in draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     )
     numeric = [name for name in names if domain.variables[name].is_numeric]
-    aggregate = draw(st.sampled_from(list(Aggregate))) if numeric else Aggregate.COUNT
+    rows = (Aggregate.COUNT, Aggregate.PERSONS)
+    aggregate = draw(st.sampled_from(list(Aggregate) if numeric else rows))
     sums = (Aggregate.COUNT, Aggregate.TOTAL, Aggregate.SUM_OF_SQUARES)
     return TableQuery(
         space=CellSpace(space_axes, zeros),
         where=where,
         aggregate=aggregate,
         value=_value(draw, numeric, aggregate),
-        centre=draw(st.integers(-5, 5)) if aggregate is not Aggregate.COUNT else 0,
+        centre=draw(st.integers(-5, 5)) if aggregate not in rows else 0,
         weight=draw(st.sampled_from([None, *numeric])) if aggregate in sums else None,
     )
 

@@ -1,0 +1,104 @@
+"""How many different persons have a row in each cell: exact, batch by batch, and by statements that send back cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.core.domain import Axis, Domain
+from dalenius.core.query import Aggregate, TableQuery
+from dalenius.engines._columns import Column
+from dalenius.engines._record_sql import code_sql, passes_sql
+from dalenius.engines._tally import Tally, used_variables
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class PersonTally:
+    """Accumulates (cell, person) over batches of coded rows; persons are numbers."""
+
+    query: TableQuery
+    domain: Domain
+    _cells: list[IntArray] = field(default_factory=list)
+    _owners: list[IntArray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._tally = Tally(query=replace(self.query, aggregate=Aggregate.COUNT), domain=self.domain)
+
+    def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
+        """Rows with their persons."""
+        cells, mask = self._tally._cells(batch)
+        chosen = slice(None) if mask is None else mask
+        self._cells.append(cells[chosen].astype(np.int64))
+        self._owners.append(owners[chosen].astype(np.int64))
+
+    def result(self) -> IntArray:
+        """Each person once in a cell; structural zeros hold nobody."""
+        counts = np.zeros(self.query.space.size, dtype=np.int64)
+        if self._cells:
+            cells, owners = np.concatenate(self._cells), np.concatenate(self._owners)
+            order = np.lexsort((owners, cells))
+            cells, owners = cells[order], owners[order]
+            is_new = np.append(
+                np.full(min(1, len(cells)), True), (cells[1:] != cells[:-1]) | (owners[1:] != owners[:-1])
+            )
+            counts += np.bincount(cells[is_new], minlength=len(counts))
+        counts[list(self.query.space.structural_indices)] = 0
+        return counts
+
+
+class PersonStatements:
+    """SQL for persons within the bound: cells beyond doubt are counted by the database, rows of the others are fetched."""
+
+    def __init__(self, pushed: Any, query: TableQuery) -> None:
+        self.names = used_variables(query)
+        domain = pushed.domain
+        within = pushed._persons(are_beyond=False)
+        self.coded = pushed._coded(self.names, within, "dalenius_unit") if self.names else within
+        codes = {name: code_sql(pushed, domain.variable(name)) for name in self.names}
+        doubts = [f"{code} IS NULL" for code, is_open in codes.values() if is_open]
+        self.may_be_in_doubt = bool(doubts)
+        self._doubtful = f"(SELECT dalenius_unit AS u FROM {self.coded} WHERE {' OR '.join(doubts)} GROUP BY dalenius_unit)"
+        value = {name: f"v{place}" for place, name in enumerate(self.names)}
+        inner = ", ".join(["dalenius_unit", *(f"{codes[name][0]} AS {value[name]}" for name in self.names)])
+        rows = f"(SELECT {inner} FROM {self.coded}) q4"
+        conditions = [passes_sql(domain.variable(f.variable), value[f.variable], f) for f in query.where]
+        places = ", ".join(
+            ["dalenius_unit AS u"]
+            + [f"{_place_sql(axis, value[axis.variable])} AS p{i}" for i, axis in enumerate(query.space.axes)]
+        )
+        cells = f"(SELECT {places} FROM {rows}{' WHERE ' + ' AND '.join(conditions) if conditions else ''}) c"
+        join, rules = "", [f"c.p{i} >= 0" for i in range(len(query.space.axes))]
+        if self.may_be_in_doubt:
+            join, rules = f" LEFT JOIN {self._doubtful} d ON c.u = d.u", [*rules, "d.u IS NULL"]
+        names = [f"c.p{i}" for i in range(len(query.space.axes))]
+        self.counted = (
+            f"SELECT {', '.join([*names, 'count(DISTINCT c.u) AS n'])} FROM {cells}{join}"
+            + (f" WHERE {' AND '.join(rules)}" if rules else "")
+            + (f" GROUP BY {', '.join(names)}" if names else "")
+        )
+
+    def fetched(self, expressions: Sequence[str]) -> str:
+        """Rows of persons of whom some value is in doubt, as keys of groups, and the person."""
+        chosen = ", ".join([*expressions, "dalenius_unit"])
+        return f"SELECT {chosen} FROM {self.coded} JOIN {self._doubtful} d ON dalenius_unit = d.u"
+
+
+def _place_sql(axis: Axis, value: str) -> str:
+    """The position of a code on an axis; -1 outside the table."""
+    if not axis.cuts:
+        members: dict[int, list[int]] = {}
+        for code, label in enumerate(axis.codes):
+            if label >= 0:
+                members.setdefault(label, []).append(code)
+        cases = [
+            f"WHEN {value} IN ({', '.join(map(str, codes))}) THEN {label}" for label, codes in members.items()
+        ]
+    else:
+        first, *rest = axis.cuts
+        cases = [f"WHEN {value} < {first} THEN {axis.rest}"]
+        cases += [f"WHEN {value} < {cut} THEN {label}" for label, cut in enumerate(rest)]
+    return f"CASE {' '.join(cases)} ELSE {axis.rest} END" if cases else str(axis.rest)

@@ -1,0 +1,76 @@
+"""Declared codes as a database works them out: for features of persons and for numbers of persons, where it must know them itself.
+
+An expression is NULL where the database cannot decide beyond doubt; the reader of all engines then decides.
+"""
+
+from fractions import Fraction
+from math import isnan
+from typing import Any
+
+from dalenius.core.domain import Variable
+from dalenius.core.query import Filter
+from dalenius.engines._number_sql import Dialect, double, number
+from dalenius.spec.coding import DROPPED_NUMBER, canonical_text, exact_number, reader
+
+# A statement with more texts than this takes longer to plan than to fetch the rows.
+_MOST_TEXTS = 4096
+
+
+def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
+    """The code of a variable in terms of what `_coded` names, NULL where it is in doubt, and whether it can be."""
+    place = pushed._place(variable.name)
+    if variable.is_numeric:
+        return f"c{place}", pushed._may_be_undecided(variable.name)
+    column, kind = f"k{place}", pushed.column(variable)[1]
+    sort, read = pushed.dialect.sort(kind), reader(variable)
+    missing = f"WHEN {pushed.dialect.is_missing(column, kind)} THEN {read(None)[0]}"
+    texts = variable.lookup.keys if variable.lookup is not None else variable.categories.texts
+    is_pair = len(variable.source_columns) > 1
+    if sort == "other" or is_pair or len(texts) > _MOST_TEXTS:
+        return f"CAST(CASE {missing} END AS BIGINT)", True
+    rest = read("\0no text of a database")[0]
+    by_code: dict[int, list[str]] = {}
+    for text in texts:
+        value = _literal(pushed.dialect, text, sort)
+        if value is not None:
+            by_code.setdefault(read(text)[0], []).append(value)
+    cases = " ".join(
+        f"WHEN {column} IN ({', '.join(values)}) THEN {code}"
+        for code, values in by_code.items()
+        if code != rest
+    )
+    return f"CAST(CASE {missing} {cases} ELSE {rest} END AS BIGINT)", False
+
+
+def _literal(dialect: Dialect, text: str, sort: str) -> str | None:
+    """A declared text as a value of the column; None if no value prints so."""
+    if sort == "truth":
+        return text if text in ("true", "false") else None
+    if sort == "whole":
+        is_whole = text.lstrip("-").isdecimal() and text.isascii() and len(text) < 20
+        is_whole = is_whole and str(int(text)) == text and -(2**63) <= int(text) < 2**63
+        return number(int(text)) if is_whole else None
+    if sort == "real":
+        # Different doubles print differently, so that a declared text is that of one double, or of none.
+        value = exact_number(text)
+        real = None if value is None or isnan(value) else _as_double(value)
+        return double(dialect, real) if real is not None and canonical_text(real) == text else None
+    return None if "\0" in text else dialect.literal(text)
+
+
+def _as_double(value: Fraction | float) -> float | None:
+    """The double nearest to a number; None beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def passes_sql(variable: Variable, value: str, condition: Filter) -> str:
+    """Whether a code passes a condition."""
+    if not variable.is_numeric:
+        return f"{value} IN ({', '.join(map(str, condition.codes)) or 'NULL'})"
+    parts = [f"{value} <> {number(DROPPED_NUMBER)}"]
+    parts += [] if condition.low is None else [f"{value} >= {number(condition.low)}"]
+    parts += [] if condition.high is None else [f"{value} <= {number(condition.high)}"]
+    return " AND ".join(parts)
