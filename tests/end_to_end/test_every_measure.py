@@ -150,6 +150,14 @@ def counted(ask: Asked) -> None:
     assert not covers(weighed, weighed.table, schools) and not covers(weighed, weighed.table, squares)
 
 
+def persons(ask: Asked) -> None:
+    """Each record is a person in this file."""
+    schools = ask.cells(np.ones(len(ask.age)), "educ")
+    plain = ask("persons", CHOSEN, rows=["educ"])
+    assert covers(plain, plain.table, schools)
+    assert not covers(plain, plain.table, {cell: count / 2 for cell, count in schools.items()})
+
+
 def summed(ask: Asked) -> None:
     lists = {"rows": ["sex", "latino"], "margins": "all", "universe": "complete"}
     found = ask("total", SUMMED, of="age", **lists)
@@ -298,6 +306,7 @@ def blocks(ask: Asked) -> None:
 
 ENTRIES: dict[str, Callable[[Asked], None]] = {
     "count": counted,
+    "persons": persons,
     "total": summed,
     "mean": averaged,
     "median": median,

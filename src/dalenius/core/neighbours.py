@@ -64,7 +64,7 @@ class Neighbours:
         if size == 1:
             return self
         what = "rows" if self.unit == "row" else f"units ({self.unit})"
-        return replace(self, unit=f"group of {size} {what}", max_rows=size * self.max_rows, persons=size)
+        return replace(self, unit=f"group of {size} {what}", persons=size, max_rows=size * self.max_rows)
 
     def sentence(self) -> str:
         """In plain words, for documents."""
