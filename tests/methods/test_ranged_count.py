@@ -104,6 +104,18 @@ def test_errors_of_ranges_follow_from_the_release_and_are_those_of_recorded_nois
     )
 
 
+def test_a_single_cell_under_epsilon_is_covered_as_one_draw_of_laplace_noise() -> None:
+    """Cells by themselves: 95 % of a Laplace draw lie within log(20) / sqrt(2) standard errors, not within 1.96."""
+    domain = world()
+    plan = plan_of(
+        domain, asked({"age": "all"}, {"definition": "pure", "epsilon": 1, "strategy": "identity"})
+    )
+    answer = total(release_of(plan, domain, COLUMNS, {}, "one"), {"age": "03", "sex": "m"})
+    assert answer.interval is not None
+    upper = (answer.interval.upper - answer.value) / answer.std_error
+    assert upper == pytest.approx(np.log(20) / np.sqrt(2), rel=1e-6)
+
+
 def test_a_list_of_ranges_is_one_question_in_any_order() -> None:
     one, two = (
         RequestDocument.from_dict(asked({"age": pairs}))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.observation import adjusted_note
@@ -30,6 +30,11 @@ class TreeObserved:
     law: TreeLaw | RangeLaw
     position: int
     notes: tuple[str, ...] = ()
+    laws: tuple[Law, ...] = ()
+
+    def reach(self, confidence: float) -> float:
+        """Standard errors that hold the noise of a sum of cells; a sum may be a single draw of Laplace noise."""
+        return joint.reach(self.laws, confidence)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,4 +91,5 @@ def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
         law=RangeLaw.of(release.law) if release.law.structure == RANGES else TreeLaw.of(release.law),
         position=min(tables)[1],
         notes=adjusted_note(release),
+        laws=tuple(block.law for block in release.blocks),
     )
