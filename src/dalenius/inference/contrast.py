@@ -173,8 +173,9 @@ def _linear(
     elif isinstance(seen, Observed) and noise is not None and not is_signed:
         interval = poisson_interval(int(weights @ seen.released.reshape(-1)), noise, confidence=confidence)
     else:
-        is_noise = isinstance(seen, TreeObserved) and kind == "population"
-        quantile = seen.reach(confidence) if is_noise else float(ndtri((1 + confidence) / 2))
+        quantile = float(ndtri((1 + confidence) / 2))
+        if isinstance(seen, TreeObserved) and kind == "population":
+            quantile = seen.reach(confidence)
         reach = quantile * sqrt(spread)
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
