@@ -64,7 +64,7 @@ def pages(ids: dict[str, str]) -> dict[str, list[str]]:
             "/custodian", "/custodian/budget/ridgeford", "/custodian/approvals", "/custodian/releases",
             "/custodian/policy", "/custodian/users", "/ledger", "/ledger/evidence", r, e, f"{r}?values=anchored",
         ],
-        "otto": ["/ledger", "/ledger/evidence", f"/d/commuters/table?{TABLE}"],
+        "otto": ["/ledger", "/ledger/evidence", "/d/commuters/table?rows=mode&measure=proportion%3Aage"],
     }  # fmt: skip
 
 
