@@ -58,7 +58,7 @@ def expanded(column: Column) -> IntArray:
 class IntegerMap:
     """Codes of integers for a categorical variable: a dense map over the declared integers, and a rest.
 
-    Its size is a matter of the declaration, never of the data. The last place is that of missing values.
+    Its size is a matter of the declaration, never of the data. The last two places are those of everything outside, and of missing values.
     """
 
     first: int
@@ -77,10 +77,9 @@ class IntegerMap:
         first, last = min(whole, default=0), max(whole, default=0)
         if last - first >= _WIDEST_MAP:
             return None
-        # One more place at each end serves everything outside.
-        codes = np.full(last - first + 4, unseen, dtype=np.int64)
+        codes = np.full(last - first + 3, unseen, dtype=np.int64)
         for value, code in whole.items():
-            codes[value - first + 1] = code
+            codes[value - first] = code
         codes[-1] = -1 if categories.missing == DROP else categories.code(categories.missing)
         return cls(first, codes, unseen)
 
@@ -96,12 +95,12 @@ class IntegerMap:
 
     def take(self, values: NDArray[Any], is_missing: NDArray[np.bool_] | None = None) -> Factored:
         """Codes of integers of any signed width."""
-        first, last = self.first - 1, self.first + len(self.codes) - 3
-        kind = np.dtype(f"i{self._width(8 * values.dtype.itemsize) // 8}").type
-        places = np.maximum(values.astype(kind, copy=False), kind(first))
-        np.minimum(places, kind(last), out=places)
-        if first:
-            places -= kind(first)
+        size = self._width(8 * values.dtype.itemsize) // 8
+        kind = np.dtype(f"u{size}").type
+        # What lies below the first wraps around to the far end, and is cut off with what lies above the last.
+        held = values.astype(f"i{size}", copy=False).view(kind)
+        places = np.subtract(held, kind(self.first % 2 ** (8 * size)))
+        np.minimum(places, kind(len(self.codes) - 2), out=places)
         if is_missing is not None:
             places[is_missing] = len(self.codes) - 1
         return Factored(places, self.codes, is_declared=True)

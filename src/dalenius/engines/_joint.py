@@ -47,17 +47,23 @@ class JointCounts:
             return False
         places = [column.places for column in columns]
         rows = len(places[0])
-        kind: type[np.unsignedinteger[Any]] = np.uint16 if len(self._counts) <= 2**16 else np.uint32
-        numbers = np.empty(rows, dtype=np.int64)
-        # A stretch at a time stays in the cache of a core.
+        is_short = len(self._counts) <= 2**16
+        kind: type[np.unsignedinteger[Any]] = np.uint16 if is_short else np.uint32
+        numbers = np.empty(min(rows, _ROWS) if is_short else rows, dtype=np.int64)
+        # A stretch at a time stays in the cache of a core, and short lists of counts do too.
         for start in range(0, rows, _ROWS):
             part = slice(start, start + _ROWS)
             number = places[0][part].astype(kind)
             for own, size in zip(places[1:], self._sizes[1:], strict=True):
                 number *= kind(size)
                 number += own[part].astype(kind, copy=False)
-            numbers[part] = number
-        self._counts += np.bincount(numbers, minlength=len(self._counts))
+            if is_short:
+                numbers[: len(number)] = number
+                self._counts += np.bincount(numbers[: len(number)], minlength=len(self._counts))
+            else:
+                numbers[part] = number
+        if not is_short:
+            self._counts += np.bincount(numbers, minlength=len(self._counts))
         return True
 
     def table(
