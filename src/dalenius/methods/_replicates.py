@@ -197,7 +197,7 @@ def _number(question: Question) -> int:
 
 
 def _check(question: Question) -> None:
-    """A bootstrap is priced by its loss distribution, which needs a delta; its noise is given; units have one row."""
+    """A bootstrap is priced by its loss distribution, which needs a delta; its noise is given."""
     if (
         question.budget.definition not in ("approximate", "zero_concentrated")
         or question.budget.delta is None
