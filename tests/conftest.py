@@ -36,8 +36,13 @@ LONG = (
     "tests/engines/",
     "tests/server/",
     "tests/ledger/",
+    "tests/testing/",
     "tests/conformance/",
     "tests/curator/",
+    "tests/vectors/",
+    "tests/reproduce/",
+    "tests/methods/",
+    "tests/measurements/",
 )
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from dalenius.errors import Unsupported
 from dalenius.inference import (
@@ -34,6 +33,8 @@ def seen(residual_release) -> JointObserved:
 def test_without_noise_it_is_the_poisson_regression(residual_release) -> None:
     matrix, _ = design(independent("AB"), observe(residual_release(COUNTS, rho="1/10"), "a", "b").axes)
     found = quasi_fit(COUNTS.reshape(1, -1).astype(float), np.zeros((12, 12)), matrix)
+    import statsmodels.api as sm
+
     glm = sm.GLM(COUNTS.reshape(-1), matrix, family=sm.families.Poisson()).fit(tol=1e-12)
     assert found.mean[0] == pytest.approx(glm.fittedvalues, rel=1e-6)
     assert found.information[0] == pytest.approx(np.linalg.inv(glm.cov_params()), rel=1e-5)

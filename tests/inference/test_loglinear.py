@@ -4,7 +4,6 @@ from math import exp, log
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy.optimize import brentq
 
 from dalenius.errors import ParameterError, UnknownName
@@ -36,6 +35,8 @@ def seen(law, seed: int | None = None):
 def test_without_noise_it_is_the_poisson_regression(formula: str) -> None:
     found = loglinear(seen(Noise.none()), formula)
     matrix, labels = design(model(formula, NAMES), found.seen.axes)
+    import statsmodels.api as sm
+
     glm = sm.GLM(UCB.reshape(-1), matrix, family=sm.families.Poisson()).fit(tol=1e-12)
     assert found.fit.coefficients == pytest.approx(glm.params, abs=1e-6)
     assert found.fitted.reshape(-1) == pytest.approx(glm.fittedvalues, rel=1e-6)
@@ -109,6 +110,8 @@ def test_logistic_is_the_binomial_regression_without_noise() -> None:
         for dept in range(6):
             rows.append([1.0, gender, *(float(dept == k) for k in range(1, 6))])
             successes.append([UCB[1, gender, dept], UCB[0, gender, dept]])
+    import statsmodels.api as sm
+
     glm = sm.GLM(np.array(successes), np.array(rows), family=sm.families.Binomial()).fit(tol=1e-12)
     assert found.coefficients[GENDER].value == pytest.approx(glm.params[1], abs=1e-6)
     assert found.coefficients[GENDER].std_error == pytest.approx(glm.bse[1], rel=1e-4)

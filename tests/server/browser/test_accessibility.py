@@ -68,25 +68,28 @@ def pages(ids: dict[str, str]) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
-def violations(page: Any, rules: dict[str, Any]) -> list[str]:
-    """What axe finds, in one line each."""
+def violations(page: Any, rules: dict[str, Any], within: str = "html") -> list[str]:
+    """What axe finds in a part of a page, in one line each."""
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(AXE)
     found = page.evaluate(
-        "async (rules) => (await axe.run(document, {runOnly: rules, resultTypes: ['violations']})).violations"
+        "async ([rules, within]) => (await axe.run(within, {runOnly: rules, resultTypes: ['violations']})).violations"
         ".map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ') + ' ' + n.failureSummary).join(' | '))",
-        rules,
+        [rules, within],
     )
     return [str(line)[:600] for line in found]
 
 
-def in_both_schemes(page: Any, *, is_dark: bool) -> list[str]:
-    """All rules in light colours; in dark ones, which change nothing else, the contrast again."""
+def in_both_schemes(page: Any, *, is_dark: bool, is_first: bool = False) -> list[str]:
+    """All rules in light colours; in dark ones, which change nothing else, the contrast again.
+
+    What stands around the content is the same on every page of a person: in dark colours it is looked at on two pages.
+    """
     lines = violations(page, EVERYTHING)
     if is_dark:
         page.emulate_media(color_scheme="dark")
         assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
-        lines += [f"dark: {line}" for line in violations(page, COLOURS)]
+        lines += [f"dark: {line}" for line in violations(page, COLOURS, "html" if is_first else "main")]
         page.emulate_media(color_scheme="light")
     return lines
 
@@ -118,7 +121,8 @@ def test_every_page(browser: Any, site: Any, released: dict[str, str], width: in
                 " && !e.closest('.scroll, pre')).map(e => e.tagName + '.' + e.className).slice(0, 3)"
             )
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, wide)
-            if (is_narrow or width > 500) and (lines := in_both_schemes(page, is_dark=width > 500)):
+            is_judged = is_narrow or width > 500
+            if is_judged and (lines := in_both_schemes(page, is_dark=width > 500, is_first=number < 2)):
                 found[f"{name} {path}"] = lines
         if name == "carla":
             page.goto(f"{site.address}/r/{released['first']}")

@@ -18,7 +18,7 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Filter
-from dalenius.errors import TooLarge
+from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.amounts import Amounts
 from dalenius.linear.nested import View, aggregate
 from dalenius.linear.tree import Tree
@@ -158,6 +158,10 @@ def tree_of(
     axes: Sequence[Axis], resolved: Sequence[tuple[View, tuple[Axis, ...]]]
 ) -> tuple[int, Grouping, tuple[Axis, ...], TreeTable]:
     """The place of the tree among the axes, the leaf of each category, the axes of the levels, and the tables along it."""
+    if not axes:
+        raise Unsupported(
+            "A table without axes has no levels; leave 'strategy' and 'margins' out for one number."
+        )
     used = [[view[k] for view, _ in resolved if view[k] is not None] for k in range(len(axes))]
     chains = [chain([g for g in own if g is not None]) for own in used]
     place = max(range(len(axes)), key=lambda k: (len(chains[k]), len(axes[k])))
