@@ -45,15 +45,14 @@ def _sorted(values: NDArray[np.float64], bounds: tuple[int, int]) -> Values:
     return np.sort(steps).astype(np.int64)
 
 
-def _sizes(full: bool) -> tuple[int, ...]:
-    return (1_000, 10_000, 100_000) if full else (1_000, 10_000)
+_SIZES = (1_000, 10_000, 100_000)
 
 
 def algorithm1(full: bool = False) -> list[Row]:
     """MSE * n I(theta) of the rate of an exponential law, and what one block moves without projection."""
     bounds, rows, runs = (0, 30), [], 400 if full else 40
     table = {"measure": "sample_and_aggregate", "model": "exponential", "range": ["0.1", 4], "error": "noise"}
-    for n in _sizes(full):
+    for n in _SIZES:
         plans = {
             "paper": _plan(table | {"blocks": round(n**0.6)}, _PURE, n, bounds),
             "ours": _plan(table, _PURE, n, bounds),
@@ -94,7 +93,7 @@ def ptr(full: bool = False) -> list[Row]:
     """P(no reply), and how far a reply is off, for the scale and the location of N(0, 1) data."""
     rows, runs = [], 200 if full else 20
     for name, target in (("interquartile", _QUARTILES), ("median", 0.0)):
-        for n in _sizes(full):
+        for n in _SIZES:
             bound = round(_QUARTILES * n ** (-1 / 3), 3)
             table = {"measure": "propose_test_release", "estimate": name, "bound": str(bound)}
             (step,) = _plan(table, _PROPOSED, n, (-10, 10)).measurements
@@ -125,7 +124,7 @@ def _proposed(step: ProposeTestRelease, n: int, target: float, runs: int) -> tup
 def smooth(full: bool = False) -> list[Row]:
     """How far the median of N(0, 1) data is off: noise at the smooth sensitivity, and by selection instead."""
     rows, runs = [], 200 if full else 20
-    for n in _sizes(full):
+    for n in _SIZES:
         errors = {}
         for method in ("cauchy", "exponential"):
             (step,) = _plan({"measure": "median", "method": method}, _PURE, n, (-10, 10)).measurements
