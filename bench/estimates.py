@@ -43,6 +43,7 @@ import warnings
 warnings.simplefilter("ignore")
 import numpy as np
 import opendp.prelude as dp
+x = np.array(x)
 dp.enable_features("contrib", "idealized-numerics", "honest-but-curious")
 space = dp.vector_domain(dp.atom_domain(bounds=(0.0, 100.0)), size=rows), dp.symmetric_distance()
 if statistic == "median":
