@@ -24,7 +24,7 @@ BLOCKS = 30
 def release(monkeypatch: pytest.MonkeyPatch) -> Release:
     """A list along a hierarchy that counts as large."""
     monkeypatch.setattr(_cells, "LARGE", 50)
-    monkeypatch.setattr("dalenius.publish._files.LARGE", 50)
+    monkeypatch.setattr("dalenius.publish._files.MOST_IN_TEXT", 50)
     monkeypatch.setattr(core_domain, "MOST_HELD", 40)
     declared = spines.domain(BLOCKS)
     plan = spines.planned(declared)

@@ -9,9 +9,12 @@ from pathlib import Path
 
 from dalenius.core.release import Release, Table
 from dalenius.errors import DocumentError
-from dalenius.publish._cells import LARGE, Cells, is_large
+from dalenius.publish._cells import Cells, is_large
 from dalenius.publish._document import from_json, in_columns
 from dalenius.publish._format import Format, by_suffix, document, formats, listed_suffixes
+
+MOST_IN_TEXT = 5_000_000
+"""Cells of one table beyond which a directory has no text file of it: it is read from the columnar file."""
 
 
 def is_single_file(path: str | Path) -> bool:
@@ -77,8 +80,7 @@ def _files(release: Release) -> dict[str, Callable[[], bytes]]:
             files[_name(form)] = partial(form.content, release)
             continue
         for number, table in enumerate(release.tables, start=1):
-            if len(table.values) >= LARGE:
-                # Such a table is read from the columnar file.
+            if len(table.values) > MOST_IN_TEXT:
                 continue
             extra = "" if number == 1 else f"-{number}-{_slug(table)}"
             files[_name(form, extra)] = partial(form.content, release, table)
