@@ -35,6 +35,11 @@ TABLE: dict[str, dict[str, Any]] = {
     "weights": {"margins": [["sex"], []], "weights": [1, 7]},
     "universe": {"margins": "all", "universe": "complete"},
     "objective": {"margins": [["sex"], []], "weights": [1, 7], "objective": "maximum"},
+    "expected": {
+        "margins": [["sex"], []],
+        "objective": "relative",
+        "expected": {"name": "sizes.csv", "public": True, "sha256": "0" * 64, "weights": ["1/100", "1/900"]},
+    },
 }
 PRIVACY: dict[str, dict[str, Any]] = {
     "definition": {"definition": "approximate", "delta": "1e-5"},
