@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LEAST_KILLED = 0.9
 SECONDS = 300
-# No test of the list needs a plugin, and loading them takes longer than the tests.
+# No test of the list needs a plugin but that of the settings, and loading all of them takes longer than the tests.
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -60,7 +60,18 @@ def is_killed(mutant: Mutant | None, tests: tuple[str, ...], copy: Path) -> bool
         place.write_text(before.replace(mutant.old, mutant.new))
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-x",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "pytest_timeout",
+                *tests,
+            ],
             cwd=copy,
             env={**os.environ, **ALONE, "PYTHONPATH": str(copy / "src")},
             capture_output=True,

@@ -156,3 +156,14 @@ def test_texts_that_are_surely_listed_and_texts_that_nobody_has() -> None:
     assert sum(p for listed, p in chances.items() if "x" in listed) == 1
     assert sum(p for listed, p in chances.items() if "y" in listed) < 1
     assert step.listed_chances(()) == {(): 1}
+
+
+def test_texts_of_one_unit_are_listed_as_often_as_delta_says() -> None:
+    """Of 4,000 texts that one unit has each, by what is run and not by what is enumerated; five standard deviations."""
+    step = step_of(Relation.ADD_REMOVE, 1)
+    texts: Labels = tuple((f"t{k:04}", 1) for k in range(4000))
+    outcome = step.run((Sealed(texts),), None, RecordedRandomness("one unit"))
+    assert isinstance(outcome, LabelledValue)
+    chance = float(step.listed_chances((("t", 1),))[("t",)])
+    assert 0 < chance <= float(DELTA)
+    assert abs(len(outcome.labels) - 4000 * chance) < 5 * (4000 * chance) ** 0.5

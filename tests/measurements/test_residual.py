@@ -155,3 +155,11 @@ def test_profile_matches_the_planned_cost_and_scales_with_rows() -> None:
     assert swapped is not None and swapped > rho
     # A unit may also enter or leave when nothing says that the size is public.
     assert swapped >= Residual("r", axes_of((3, 4, 2)), (), grid, is_size_public=True).profile(SWAP).rho  # type: ignore[operator]
+
+
+def test_nothing_is_released_but_differences_from_the_reference_cell() -> None:
+    step = Residual("r", axes_of((3, 2)), (), {(0,): Fraction(9), (0, 1): Fraction(9)})
+    values = measure(step, np.arange(6).reshape(3, 2), "reference")
+    rows, cells = values[:3], values[3:].reshape(3, 2)
+    assert rows[0] == 0 and not cells[0].any() and not cells[:, 0].any()
+    assert rows[1:].any() and cells[1:, 1].any()
