@@ -5,6 +5,7 @@ reader holds.
 """
 
 from collections.abc import Generator, Iterator
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -67,7 +68,17 @@ class _Longer(BatchPlan):
     """A batch that measures its last table once more than its price says."""
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
-        yield from (*self.measurements, self.measurements[-1])
+        for step in (*self.measurements, self.measurements[-1]):
+            _ = yield step
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Other(BatchPlan):
+    """A batch whose last step is none of those that its price is of."""
+
+    def steps(self) -> Generator[Measurement, Outcome, None]:
+        for step in (*self.measurements[:-1], copy(self.measurements[-1])):
+            _ = yield step
 
 
 @pytest.fixture
@@ -218,10 +229,11 @@ def test_steps_that_fail_together_are_charged_less_than_their_sum_and_pass_the_g
         less = replace(plan, reservation=replace(plan.cost, rho=plan.cost.rho * Fraction(99, 100)))
         with pytest.raises(AfterCharge):
             gate.run(less, curator.source, plan.neighbours, less.reservation, RecordedRandomness("less"))
-        # A batch that takes a step which its price does not know is stopped, too.
-        more = _Longer(**{f.name: getattr(plan, f.name) for f in fields(plan)})
-        with pytest.raises(AfterCharge):
-            gate.run(more, curator.source, plan.neighbours, plan.reservation, RecordedRandomness("more"))
+        # A batch that takes a step which its price does not know is stopped, too, further or in the place of another.
+        parts = {f.name: getattr(plan, f.name) for f in fields(plan)}
+        for other in (_Longer(**parts), _Other(**parts)):
+            with pytest.raises(AfterCharge):
+                gate.run(other, curator.source, plan.neighbours, plan.reservation, RecordedRandomness("more"))
 
 
 def test_gaussian_and_other_steps_without_a_failure_are_charged_their_sum(curator: Curator) -> None:
