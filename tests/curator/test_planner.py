@@ -58,7 +58,7 @@ def test_noise_that_nobody_could_draw_is_refused_with_what_helps() -> None:
     document = {
         "dataset": {"name": "hours", "population": "hours"},
         "unit": {"id": "person", "max_rows": 4},
-        "variables": {"hours": {"bounds": [0, 80], "step": 1}},
+        "variables": {"hours": {"bounds": [0, 1_000_000], "step": 1}},
     }
     request = {
         "table": {"measure": "variance", "of": "hours"},

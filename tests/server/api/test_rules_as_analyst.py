@@ -31,14 +31,15 @@ Asked = tuple[str, str, dict[str, Any]]
 
 
 def in_turn(rule: str) -> tuple[list[Asked], list[Asked]]:
-    """One example of every method on each route, and the others."""
+    """One example of every method on each route, or more where there are more of them than rules, and the others."""
     every = [(method, route.split()[0], document) for method, route, document in rule_kit.routes()]
     every = [asked for asked in every if asked[1] in ROUTES]
     examples = Counter((method, route) for method, route, _ in every)
     place: Counter[tuple[str, str]] = Counter()
     first, others, turn = [], [], list(RULES).index(rule)
     for method, route, document in every:
-        has_turn = place[method, route] == turn % examples[method, route]
+        number = place[method, route]
+        has_turn = number % len(RULES) == turn % min(examples[method, route], len(RULES))
         (first if has_turn else others).append((method, route, document))
         place[method, route] += 1
     return first, others
