@@ -120,7 +120,8 @@ def test_prices_are_those_of_brute_force() -> None:
         for factor in factors:
             whole = np.kron(whole, factor.matrix)
         columns = whole.T
-        pairs = list(product(columns, columns))
+        # A row that takes another's place may be left out of the table.
+        pairs = list(product(columns, [*columns, np.zeros_like(columns[0])]))
         assert ranges.row_cost(factors, is_gaussian=True) == max(int(u @ u) for u in columns)
         assert ranges.row_cost(factors, is_gaussian=False) == max(int(np.abs(u).sum()) for u in columns)
         assert ranges.swap_cost(factors, is_gaussian=True) >= max(int((u - v) @ (u - v)) for u, v in pairs)

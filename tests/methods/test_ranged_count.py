@@ -15,6 +15,7 @@ from dalenius.errors import DaleniusError
 from dalenius.inference.contrast import difference, total
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
+from dalenius.testing.attackers.exhaustive import RELATIONS, worst_ratio
 from dalenius.testing.recorded import release_of
 
 AGES = tuple(f"{k:02}" for k in range(24))
@@ -70,6 +71,20 @@ def test_ranges_are_planned_at_the_least_error(ranges: Any, privacy: dict[str, A
         assert plan.preview["range_std_error"] == min(errors.values())
         if privacy is RHO and relation is Relation.ADD_REMOVE:
             assert plan.strategy == "ranges"
+
+
+@pytest.mark.parametrize("strategy", ["hierarchical", "ranges"])
+@pytest.mark.parametrize(
+    "privacy", [{"definition": "pure", "epsilon": 1}, RHO], ids=lambda privacy: privacy["definition"]
+)
+def test_no_neighbour_sees_more_than_promised_and_charged(privacy: dict[str, Any], strategy: str) -> None:
+    """Also where a row is replaced by one that a condition or a missing value keeps out of the table."""
+    request = {
+        "table": {"rows": ["g"], "ranges": {"g": [["a", "c"]]}, "where": {"x": {"at_least": 0}}},
+        "privacy": privacy | {"strategy": strategy},
+    }
+    for neighbours in RELATIONS[:2]:
+        assert 0.6 < worst_ratio(request, neighbours, most=1) <= 1 + 1e-9
 
 
 def test_errors_of_ranges_follow_from_the_release_and_are_those_of_recorded_noise() -> None:

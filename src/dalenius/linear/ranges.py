@@ -183,20 +183,23 @@ def row_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
 
 
 def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
-    """The same for a row that moves from one cell to another: |u|^2 + |v|^2 - 2 u'v at most, or |u| + |v|."""
+    """The same for a row that moves from one cell to another: |u|^2 + |v|^2 - 2 u'v at most, or |u| + |v|.
+
+    Never less than one row alone: what takes its place may be left out of the table (a condition, a missing value, an impossible cell).
+    """
     alone = row_cost(factors, is_gaussian=is_gaussian)
     if not is_gaussian:
         if len(factors) > 1:
             return 2 * alone
         columns = factors[0].matrix.T
-        return max(int(np.abs(columns - column).sum(axis=1).max()) for column in columns)
+        return max(alone, *(int(np.abs(columns - column).sum(axis=1).max()) for column in columns))
     low, high = 1, 1
     for factor in factors:
         ends = [
             end * other for end in (low, high) for other in (int(factor.gram.min()), int(factor.gram.max()))
         ]
         low, high = min(ends), max(ends)
-    return 2 * alone - 2 * low
+    return max(alone, 2 * alone - 2 * low)
 
 
 @dataclass(frozen=True, eq=False)

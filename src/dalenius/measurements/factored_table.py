@@ -3,13 +3,13 @@
 Guarantee
     With discrete Gaussian noise of variance s2: rho-zCDP with rho = c^2 |u|^2 / (2 s2), |u| the longest column of the product of the matrices. With discrete
     Laplace noise of rate r: epsilon = c r |u|_1. Both are integers times rationals: a row moves the answers by a column of integers, and the noise is
-    on the integers. Under replace a row moves them by the difference of two columns.
+    on the integers. Under replace a row moves them by the difference of two columns, or by one column where it enters or leaves the table.
 Requires
     Matrices of integers. A unit with c rows moves at most c columns. Overflow wraps, and stays private.
 Noise
     Equal on all combinations; the matrices are chosen for the ranges that are asked (`dalenius.linear.ranges`).
 Evidence
-    Proved: noise on the integers, integer shifts.
+    Proved: noise on the integers, integer shifts; every neighbour of tiny data, tests/methods/test_ranged_count.py.
 References
     Li et al. (2015); Canonne, Kamath & Steinke (2020).
 """

@@ -28,6 +28,7 @@ from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection
+from dalenius.measurements.factored_table import FactoredTable
 from dalenius.measurements.fourier import Fourier
 from dalenius.measurements.hellinger import Hellinger
 from dalenius.measurements.keyed_list import KeyedList
@@ -446,6 +447,7 @@ def _winsorised(plan: WinsorisedPlan, here: Source, there: Source) -> Adaptive:
 
 
 _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
+    FactoredTable: _with_laws(lambda step: [step.mechanism] * step.size),
     Noisy: _with_laws(_table_laws),
     NoisyValues: _with_laws(lambda step: [step.mechanism]),
     Fourier: _with_laws(lambda step: list(step.noise.values())),
