@@ -60,6 +60,14 @@ def test_both_accounts_pay_whichever_is_asked(ledger: Ledger) -> None:
     assert ledger.verify().is_ok
 
 
+def test_a_name_that_is_listed_twice_counts_once(ledger: Ledger) -> None:
+    """Counted twice, it would stop every later release about either."""
+    opened(ledger, "students").register()
+    opened(ledger, "workers", "students", "students").register()
+    opened(ledger, "students").release(REQUEST)
+    assert (spent(ledger, "workers"), spent(ledger, "students")) == ("1/10", "1/10")
+
+
 def test_the_smaller_budget_refuses_and_nothing_is_charged(ledger: Ledger) -> None:
     opened(ledger, "students", rho="1/20").register()
     workers = opened(ledger, "workers", "students")

@@ -110,7 +110,7 @@ def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
 def declare_overlaps(ledger: Ledger, domain: Domain, by: str) -> None:
     """Populations that share some persons with this one, each once; refused after a release about either, or for other units."""
     declared = ledger.overlaps(domain.population)
-    for other in domain.overlaps:
+    for other in dict.fromkeys(domain.overlaps):
         if other in declared:
             continue
         unit = _unit_of(ledger, other)
