@@ -13,7 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from dalenius.cli.main import app, run
-from dalenius.cli.tables import print_release
+from dalenius.cli.tables import _panels, print_release
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.spec.table import table
@@ -172,3 +172,33 @@ def test_the_linear_algebra_of_a_command_has_one_thread_unless_told_otherwise(
         monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     run()
     assert os.environ["OPENBLAS_NUM_THREADS"] == kept
+
+
+def test_many_columns_that_fit_only_one_by_one_are_listed_by_line() -> None:
+    wide = "0.51001 ± 0.00045 (0.00341 with sampling)"
+    heads, lines = ["Sex", *"abcdefg"], [["female", *[wide] * 7]]
+    assert _panels(heads, lines, 1, 80) == [] and len(_panels(heads, lines, 1, 120)) == 4
+    assert len(_panels(heads[:4], [lines[0][:4]], 1, 80)) == 3
+
+
+def test_what_does_not_fit_is_shown_as_intervals_and_words_of_labels_are_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {"work": ["Professionals and others"] * 4000, "pay": [71234] * 4000}
+    declared = {
+        "dataset": {"name": "d", "population": "p", "public": True},
+        "variables": {
+            "work": {"categories": ["Professionals and others", "Agriculture"]},
+            "pay": {"bounds": [0, 99999], "step": 1},
+        },
+    }
+    with Curator.open(rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness(4)) as curator:
+        curator.register()
+        release = curator.release(table(rows="work", measure="mean", of="pay", error="sampling", rho="0.1"))
+    for width, is_whole in (("70", False), ("120", True)):
+        monkeypatch.setenv("COLUMNS", width)
+        capsys.readouterr()
+        print_release(release)
+        said = capsys.readouterr().out
+        assert max(map(len, said.splitlines())) <= int(width) and "Professionals" in said
+        assert ("± with" in said) == is_whole and "Agriculture" in said

@@ -166,6 +166,9 @@ def test_the_verb_releases_every_example_of_both_waves(
     assert json.loads(again.output)["releases"] == releases
     text = CliRunner().invoke(app, arguments, catch_exceptions=False).output
     assert "nobody in it exists" in " ".join(text.split())
+    for line in (line.split() for line in text.splitlines() if line.startswith("  dalenius ")):
+        tried = CliRunner().invoke(app, line[1:], catch_exceptions=False)
+        assert tried.exit_code == 0, (line, tried.output)
     # The farms are registered beside it, in the same ledger, under a policy of their own.
     with Curator.open(tmp_path / "s" / farms.DATASET) as curator:
         mean = {

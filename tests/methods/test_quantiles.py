@@ -7,6 +7,12 @@ import numpy as np
 import pytest
 
 from dalenius.errors import DaleniusError
+from dalenius.inference.cells import intervals
+from dalenius.linear.tabulation import bounds, sampled_bounds
+from dalenius.spec.load import load_dataset
+from dalenius.spec.speech import heading
+from dalenius.testing.asking import plan_of
+from dalenius.testing.recorded import release_of
 
 Ask = Callable[..., Any]
 
@@ -50,3 +56,28 @@ def test_quantiles_without_ends_have_the_error_of_noise_alone(ask: Ask) -> None:
     assert np.isfinite(table.variance).all()
     with pytest.raises(DaleniusError, match="ends"):
         ask(measure="quantiles", of="income", q=["1/2"], error="noise")
+
+
+def test_no_interval_with_sampling_is_shorter_than_that_of_the_noise() -> None:
+    """On a coarse grid the ends that are selected may all be one value, though the noise alone may have moved it."""
+    declared = load_dataset(
+        {
+            "dataset": {"name": "d", "population": "p", "size": 4000},
+            "unit": {"relation": "replace"},
+            "variables": {"hours": {"bounds": [0, 60], "step": 1, "missing": "0"}},
+        }
+    ).domain()
+    asked = {"measure": "quantiles", "of": "hours", "parts": 4}
+    plan = plan_of(declared, {"table": asked, "privacy": {"definition": "pure", "epsilon": 4}})
+    columns = {"hours": [20] * 1500 + [35] * 1300 + [40] * 1200}
+    release = release_of(plan, declared, columns, {"measure": "quantiles", "of": "hours"}, "coarse")
+    assert release.tables[0].values.tolist() == [20, 35, 40]
+    for table in release.tables:
+        for confidence in (0.5, 0.95):
+            lower, upper = bounds(release, table, confidence)
+            low, high = sampled_bounds(release, table, confidence)
+            assert (low <= lower).all() and (high >= upper).all() and (upper - lower >= 2).all()
+    method = intervals(release).method
+    assert "quantiles" in method and "sum" not in method
+    assert heading(release, release.tables[1]) == "Interquartile range of hours"
+    assert heading(release, release.tables[1], "de") == "Quartilsabstand von hours"

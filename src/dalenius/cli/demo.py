@@ -142,6 +142,6 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
     for command in (
         f"dalenius show {directory / 'releases' / 'income'}",
         f"dalenius plan {directory / 'margins.toml'}",
-        f"dalenius ledger show --ledger {ledger}",
+        f"dalenius ledger show --ledger {ledger} --population survey-panel",
     ):
         terminal.print(f"  {command}", soft_wrap=True)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _LEAST_LABEL = 12
+# Words of labels up to this length are not broken.
+_MOST_WORD = 20
+# Columns so wide that each has a panel of its own are printed so up to this number.
+_MOST_SINGLE = 4
 
 
 def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
@@ -121,10 +125,15 @@ def _crossed(
 
 
 def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) -> "list[RichTable]":
-    """As few grids as fit the width, the labels in each and the columns divided evenly; none if a column does not fit."""
+    """As few grids as fit the width, the labels in each and the columns divided evenly.
+
+    None if a column does not fit, or if each would stand by itself: then one line a cell is easier to read.
+    """
     columns = range(stubs, len(heads))
     for count in range(1, len(columns) + 1):
         size = ceil(len(columns) / count)
+        if size == 1 and len(columns) > _MOST_SINGLE:
+            return []
         parts = [columns[start : start + size] for start in range(0, len(columns), size)]
         panels = [_part(heads, lines, [*range(stubs), *part], stubs) for part in parts]
         if all(_width(panel) <= width for panel in panels):
@@ -214,7 +223,13 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
     heads += [f"± {level(confidence)}", "interval"] if is_known else []
     if table.sampled is not None:
         heads += ["± with sampling", "interval with sampling"]
-    return _grid(heads, lines, len(axes))
+    grid = _grid(heads, lines, len(axes))
+    if table.sampled is None or not is_known or _width(grid) <= console().width:
+        return grid
+    # Of two margins and two intervals the intervals stay where not all of it fits.
+    columns = [place for place, head in enumerate(heads) if not head.startswith("±")]
+    heads[heads.index("interval")] = f"interval {level(confidence)}"
+    return _part(heads, lines, columns, len(axes))
 
 
 def _numbers(
@@ -267,7 +282,10 @@ def _grid(heads: list[str], lines: list[list[str]], stubs: int) -> "RichTable":
         is_label = place < stubs
         longest = max((cell_len(line[place]) for line in lines), default=0)
         if is_label:
-            least = min(max(longest, cell_len(name)), _LEAST_LABEL)
+            words = (cell_len(word) for line in lines for word in line[place].split())
+            least = min(
+                max(longest, cell_len(name)), max(_LEAST_LABEL, min(max(words, default=0), _MOST_WORD))
+            )
         else:
             least = max([longest, *(cell_len(word) for word in ([name] if len(name) < 9 else name.split()))])
         grid.add_column(

@@ -23,6 +23,10 @@ BANDS = {
     Kind.NOISE: "a band that holds at all points of a curve at once, from the published noise",
     Kind.NOISE_AND_SAMPLING: "a band that holds at all points of a curve at once, from noise and sampling",
 }
+SELECTED = {
+    Kind.NOISE: "the noise of the ranks, and how dense the released quantiles say the data are",
+    Kind.NOISE_AND_SAMPLING: "quantiles selected at ranks that noise and sampling leave in between",
+}
 DECONVOLUTION = "deconvolution"
 
 
@@ -63,7 +67,8 @@ def estimate_intervals(
     level = (
         simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
     )
-    how = RESAMPLED[kind] if is_resampled(release.law) else METHODS[kind] if curves is None else BANDS[kind]
+    methods = SELECTED if table.measure == "quantiles" else METHODS
+    how = RESAMPLED[kind] if is_resampled(release.law) else methods[kind] if curves is None else BANDS[kind]
     if method == DECONVOLUTION:
         lower, upper = _deconvolved(release, table, kind, level)
         how = "law of the replicates without their noise; no side shorter than the calibrated one"

@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
-from dalenius.errors import ParameterError, UnknownName
+from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference.channel import Shifted
 from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.interval import checked, count_interval, poisson_interval
@@ -38,7 +38,9 @@ def total(source: Source, where: Where, *, kind: str = "population", confidence:
     """The sum of the selected cells."""
     seen = observed_for(source, where)
     weights = selection(seen, where)
-    return _linear(seen, weights, f"count of {describe(where)}", kind, confidence, is_signed=False)
+    is_counted = not isinstance(seen, TreeObserved) or seen.is_counted
+    name = f"{'count' if is_counted else 'total'} of {describe(where)}"
+    return _linear(seen, weights, name, kind, confidence, is_signed=not is_counted)
 
 
 def rate(
@@ -160,7 +162,7 @@ def _linear(
     is_signed: bool,
 ) -> Estimate:
     checked(confidence)
-    check_kind(kind)
+    check_kind(kind, seen)
     x = seen.guess.reshape(-1)
     value = float(weights @ x)
     spread = float(noise_covariance(seen, weights[None])[0, 0])
@@ -189,10 +191,15 @@ def _linear(
     )
 
 
-def check_kind(kind: str) -> None:
-    """A kind of interval, or a refusal."""
+def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
+    """A kind of interval that the cells have, or a refusal."""
     if kind not in ("population", "parameter"):
         raise ParameterError(f"kind must be 'population' or 'parameter'; received {kind!r}.")
+    if kind == "parameter" and isinstance(cells, TreeObserved) and not cells.is_counted:
+        raise Unsupported(
+            "The error of sampling of totals along a hierarchy was not measured; ask with kind 'population', for the privacy noise alone.",
+            measure=cells.measure,
+        )
 
 
 def named_kind(kind: str) -> Kind:

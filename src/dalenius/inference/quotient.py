@@ -90,7 +90,7 @@ def _ratio(
     seen: Seen | TreeObserved, above: FloatArray, below: FloatArray, name: str, kind: str, confidence: float
 ) -> Estimate:
     checked(confidence)
-    check_kind(kind)
+    check_kind(kind, seen)
     if not below.any() or not above.any():
         raise ParameterError("Both parts of a ratio need at least one cell.")
     x = seen.guess.reshape(-1)

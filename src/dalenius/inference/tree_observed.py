@@ -29,12 +29,18 @@ class TreeObserved:
     values: FloatArray
     law: TreeLaw | RangeLaw
     position: int
+    measure: str = "count"
     notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
 
     def reach(self, confidence: float) -> float:
         """Standard errors that hold the noise of a sum of cells; a sum may be a single draw of Laplace noise."""
         return joint.reach(self.laws, confidence)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether cells hold numbers of records; totals of a variable follow no Poisson law, and may be negative."""
+        return self.measure == "count"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,6 +96,7 @@ def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
         values=values.reshape(table.space.shape),
         law=RangeLaw.of(release.law) if release.law.structure == RANGES else TreeLaw.of(release.law),
         position=min(tables)[1],
+        measure=table.measure,
         notes=adjusted_note(release),
         laws=tuple(block.law for block in release.blocks),
     )

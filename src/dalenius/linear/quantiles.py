@@ -152,12 +152,13 @@ class Quantiles:
         return np.asarray(self.slope**2 * ranks).reshape(-1)
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        """Of every quantile, flat; at the level of the ends those that were selected."""
-        z, asked = (NormalDist().inv_cdf(0.5 + level / 2) for level in (CONFIDENCE, confidence))
-        if is_sampling:
-            below, above = self.values - self.lower, self.upper - self.values
-            wide = asked / z
-            return (self.values - wide * below).reshape(-1), (self.values + wide * above).reshape(-1)
+        """Of every quantile, flat; with sampling those that were selected, and never nearer than the ends of the noise alone."""
         # A released quantile is a point of the grid, and so is the exact one: one step more holds both.
         half = self.slope * np.sqrt(self.noise) * self._quantile(confidence) + self.step
-        return (self.values - half).reshape(-1), (self.values + half).reshape(-1)
+        below, above = half, half
+        if is_sampling:
+            z, asked = (NormalDist().inv_cdf(0.5 + level / 2) for level in (CONFIDENCE, confidence))
+            # On a coarse grid the selected ends may fall on the quantile itself.
+            below = np.fmax(asked / z * (self.values - self.lower), half)
+            above = np.fmax(asked / z * (self.upper - self.values), half)
+        return (self.values - below).reshape(-1), (self.values + above).reshape(-1)

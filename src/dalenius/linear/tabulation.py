@@ -4,6 +4,7 @@ Where the error of sampling was estimated, the three columns `…_with_sampling`
 """
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from math import isnan
 from statistics import NormalDist
 
@@ -65,7 +66,7 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
         half[list(table.space.structural_indices)] = 0.0
     else:
-        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error + _grain(release, table)
     lower, upper = centre - half, centre + half
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
@@ -93,8 +94,16 @@ def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> 
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
     if table.name != release.tables[0].name:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
+        half = half + _grain(release, table)
         return table.values - half, table.values + half
     return _estimate_ends(release, table, confidence, is_sampling=True)
+
+
+def _grain(release: Release, table: Table) -> float:
+    """What the grid adds to the ends of a distance of two quantiles: a step for each, as for the quantiles themselves."""
+    if table.measure != "interquartile range" or not isinstance(release.law, Joint):
+        return 0.0
+    return 2 * float(Fraction(str(release.law.parameters.get("step", 0))))
 
 
 def _estimate_ends(

@@ -342,7 +342,7 @@ def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...
         return ()
     wide = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
     code = "bootstrap_wider" if moments <= wide else "bootstrap_shorter"
-    return (remark(code, bootstrap=f"{wide:.3g}", moments=f"{moments:.3g}"),)
+    return (remark(code, bootstrap=_three_digits(wide), moments=_three_digits(moments)),)
 
 
 def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> float | None:
@@ -353,3 +353,13 @@ def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> 
     except DaleniusError:
         return None
     return None if error is None else NormalDist().inv_cdf(0.975) * float(error)
+
+
+def _three_digits(value: float) -> str:
+    """Three digits without a power of ten, which readers of tables do not expect, and with no mark that languages read differently.
+
+    >>> _three_digits(10798.2), _three_digits(0.123456)
+    ('10800', '0.123')
+    """
+    short = f"{value:.3g}"
+    return f"{float(short):.0f}" if "e+" in short else short

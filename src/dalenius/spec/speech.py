@@ -23,6 +23,14 @@ from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
 
 DEFAULT = "en"
+# Tables that are shown beside what was asked for, and the methods whose words they speak.
+_BESIDE = {"weighted count": "count", "interquartile range": "interquartile"}
+# Axes that a method adds to those that were asked for.
+_ADDED = {
+    "quantile": {"en": "quantile", "de": "Quantil"},
+    "at most": {"en": "at most", "de": "höchstens"},
+    "parameter": {"en": "parameter", "de": "Parameter"},
+}
 _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
 _WEIGHTED = {"en": "{measure} (weighted by {weight})", "de": "{measure} (gewichtet mit {weight})"}
 _UNKNOWN = {
@@ -116,7 +124,7 @@ def said(texts: Mapping[str, str], language: str) -> str:
 
 def method_of(release: Release, table: Table) -> str:
     """The method whose words a table speaks: the release's own for what was asked, a count for the count beside a mean."""
-    asked, other = release.about.measure, "count" if table.measure == "weighted count" else table.measure
+    asked, other = release.about.measure, _BESIDE.get(table.measure, table.measure)
     is_other = other != asked and other in registry.names("methods")
     return other if is_other and release.tables and table is not release.tables[0] else asked
 
@@ -174,6 +182,15 @@ def axis_label(subject: Subject, axis: Axis) -> str:
     return f"{subject.label(axis.variable)} ({axis.level})" if axis.level else subject.label(axis.variable)
 
 
+def added_axis(name: str, language: str = DEFAULT) -> str:
+    """What an axis is called that no declaration names.
+
+    >>> added_axis("at most", "de"), added_axis("town", "de")
+    ('höchstens', 'town')
+    """
+    return said(_ADDED[name], language) if name in _ADDED else name
+
+
 def name_of(subject: Subject, axis: str) -> str:
     """What an axis is called, given its name: a variable, or "variable.level"."""
     variable, _, level_name = axis.partition(".")
@@ -209,7 +226,11 @@ def classified(release: Release, table: Table) -> tuple[Axis, ...]:
 def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> str:
     """What the cells of a table show."""
     method = method_of(release, table)
-    if release.tables and table is not release.tables[0] and table.measure not in (method, "weighted count"):
+    if (
+        release.tables
+        and table is not release.tables[0]
+        and _BESIDE.get(table.measure, table.measure) != method
+    ):
         # A second table that no method asks for, such as the squared weights of a weighted count, has its own name.
         return table.measure.capitalize()
     return measured(release.about, language, method)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from dalenius.core.neighbours import Relation
-from dalenius.errors import TooLarge
+from dalenius.errors import TooLarge, Unsupported
+from dalenius.inference.contrast import difference, rate, total
+from dalenius.inference.quotient import proportion, ratio
 from dalenius.linear import joint
 from dalenius.linear.amounts import Amounts
 from dalenius.spec.load import load_dataset
@@ -143,3 +145,24 @@ def test_amounts_that_could_leave_64_bits_are_refused_before_anything_is_spent()
 def test_persons_of_several_rows_pay_for_all_of_them() -> None:
     one, three = (plan_of(domain(max_rows=c), asked("all", strategy="residual")) for c in (1, 3))
     assert three.preview["rmse"] == pytest.approx(3 * one.preview["rmse"], rel=1e-3)
+
+
+def test_sums_of_totals_are_called_totals_and_follow_no_poisson_law() -> None:
+    """Crowns are no records: nothing is known of their sampling, and a total may be negative."""
+    declared = domain(bounds=(-40, 40))
+    columns = {"town": ["a"] * 99, "sex": ["f"] * 99, "pay": [-40] * 99}
+    plan = plan_of(declared, asked(strategy="tree"))
+    release = release_of(plan, declared, columns, {"measure": "total", "of": "pay"}, "totals")
+    found = total(release, {"town.part": "x"})
+    assert found.name == "total of town.part x" and found.interval is not None
+    assert found.interval.lower < found.value < found.interval.upper < 0
+    here, there = {"town.part": "x"}, {"town.part": "y"}
+    for wrong in (
+        lambda: total(release, here, kind="parameter"),
+        lambda: difference(release, here, there, kind="parameter"),
+        lambda: ratio(release, here, there, kind="parameter"),
+        lambda: proportion(release, here, kind="parameter"),
+        lambda: rate(release, here, 10),
+    ):
+        with pytest.raises(Unsupported, match="kind 'population'"):
+            wrong()

@@ -125,7 +125,9 @@ class Wording:
     def label(self, dataset: DatasetView | None, variable: str) -> str:
         """A variable's label."""
         variable_view = dataset.in_language(self.language).variable(variable) if dataset else None
-        return (variable_view.label or variable_view.name) if variable_view else variable
+        if variable_view is None:
+            return speech.added_axis(variable, self.language)
+        return variable_view.label or variable_view.name
 
     def said(self, dataset: DatasetView | None, variable: str, label: str) -> str:
         """A category or group."""
