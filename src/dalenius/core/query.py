@@ -93,6 +93,14 @@ class ValuesQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowsQuery:
+    """Several numeric variables together, in steps: a line for each row that passes the filters and has them all, in sorted order."""
+
+    variables: tuple[str, ...]
+    where: tuple[Filter, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsQuery:
     """The texts of a variable that are not declared, each with the number of units that have it; a unit counts in at most `most` of them.
 
@@ -105,4 +113,4 @@ class LabelsQuery:
 
 # Texts in the order of their code points, each with a number of units.
 Labels = tuple[tuple[str, int], ...]
-Query = TableQuery | ValuesQuery | LabelsQuery
+Query = TableQuery | ValuesQuery | RowsQuery | LabelsQuery

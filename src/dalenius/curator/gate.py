@@ -17,10 +17,11 @@ from dalenius.core.budget import Cost
 from dalenius.core.contracts import KeyedStep, ListingSource, Measurement, OneScanSource, Plan, Source
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
-from dalenius.core.query import LabelsQuery, Query, TableQuery, ValuesQuery
+from dalenius.core.query import LabelsQuery, Query, RowsQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
+from dalenius.engines._rows import rows_of
 from dalenius.errors import AfterCharge, InternalError
 from dalenius.ledger.composition import as_one
 
@@ -127,4 +128,6 @@ def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # t
 def _fetch_one(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]
     if isinstance(query, LabelsQuery):
         return source.labels(query)
+    if isinstance(query, RowsQuery):
+        return rows_of(source, query)
     return source.table(query) if isinstance(query, TableQuery) else source.values(query)

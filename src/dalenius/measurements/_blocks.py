@@ -6,10 +6,9 @@ neighbours, because a row that replaces another may have its draw. A block's num
 So a step on the list that is private for c replaced entries of a list of public length is private for the data, at the same price.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, isnan
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
+from dalenius.measurements._logistic import Design
 from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimate_sums
 
 MOST_BLOCKS = 100_000
@@ -29,7 +29,8 @@ _EXACT = 1 << 53
 class Blocks:
     """How the data are parted, and the grid of `width` + 1 points from `lower` to `upper` on which a block's estimate is reported.
 
-    `unit` is the size of one step of the values. A block without an estimate reports the middle of the grid.
+    `unit` is the size of one step of the values, and `design` says what the columns are of records of several variables. A block
+    without an estimate reports the middle of the grid.
     """
 
     model: str
@@ -39,6 +40,7 @@ class Blocks:
     unit: Fraction = Fraction(1)
     width: int = 1 << 16
     correction: str = "analytic"
+    design: Design | None = None
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -73,15 +75,20 @@ class Blocks:
 
     def reported(self, values: IntArray) -> int:
         """What one block reports."""
-        return self.point(estimate(self.model, self.correction, values, float(self.unit)))
+        unit = float(self.unit) if self.design is None else self.design
+        return self.point(estimate(self.model, self.correction, values, unit))
 
     def point(self, theta: float) -> int:
         """The point of the grid next to an estimate."""
-        if isnan(theta):
-            return self.width // 2
+        return int(self.points([theta])[0])
+
+    def points(self, thetas: Sequence[float]) -> IntArray:
+        """The points of the grid next to the estimates; the middle for what is not a number."""
         lower, upper = float(self.lower), float(self.upper)
-        inside = min(max(theta, lower), upper)
-        return min(max(floor((inside - lower) / (upper - lower) * self.width + 0.5), 0), self.width)
+        inside = np.clip(np.asarray(thetas, dtype=np.float64), lower, upper)
+        places = np.floor((inside - lower) / (upper - lower) * self.width + 0.5)
+        told = np.where(np.isnan(inside), self.width // 2, np.clip(places, 0, self.width))
+        return told.astype(np.int64)
 
     def numbers(self, values: IntArray, places: IntArray) -> IntArray:
         """What the blocks report, sorted: which block a number is of tells nothing."""
@@ -89,11 +96,11 @@ class Blocks:
         if sums is not None:
             unit = float(self.unit)
             thetas = (estimate_sums(self.model, self.correction, each, unit) for each in sums)
-            return np.sort(np.array([self.point(theta) for theta in thetas], dtype=np.int64))
+            return np.sort(self.points(list(thetas)))
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(1, self.count))
         parts = np.split(values[order], ends)
-        return np.sort(np.array([self.reported(np.sort(part)) for part in parts], dtype=np.int64))
+        return np.sort(np.array([self.reported(_sorted(part)) for part in parts], dtype=np.int64))
 
     def _sums(self, values: IntArray, places: IntArray) -> Iterator[Sums] | None:
         """Count, sum and sum of squares of every block, where these say all and are exact in floating point; None elsewhere."""
@@ -111,6 +118,11 @@ class Blocks:
     def drawn(self, values: IntArray, rng: RandomSource) -> IntArray:
         """What the blocks of a fresh partition report."""
         return self.numbers(values, self.places(len(values), rng))
+
+
+def _sorted(records: IntArray) -> IntArray:
+    """In an order that the records alone decide."""
+    return np.sort(records) if records.ndim == 1 else records[np.lexsort(records.T[::-1])]
 
 
 def touched(neighbours: Neighbours) -> int:

@@ -6,18 +6,24 @@ up exactly, so that no other block can move it by a rounding. It may be infinite
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import fsum, inf, log, nan, pi
+from typing import Any
 
 import numpy as np
 
 from dalenius.core.law import IntArray
+from dalenius.measurements import _logistic, _mixture
 
-Fit = Callable[[IntArray, float], float]
+# Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its place.
+Fit = Callable[[IntArray, Any], float]
 # The number of values of a block, their sum and that of their squares; for log odds the values are zeros and ones.
 Sums = tuple[int, int, int]
 FitSums = Callable[[Sums, float], float]
 # How an estimate is corrected: for the bias of its mean, by a formula or by leaving values out, not at all, or for that of its median.
 CORRECTIONS = ("analytic", "jackknife", "none", "central")
+# What a request may write where a formula is known; the first is meant where it writes nothing.
+_USUAL, _NO_FORMULA = ("analytic", "jackknife", "none"), ("none",)
 # Huber's constant, and the factor by which the median distance from the median estimates a standard deviation.
 _HUBER, _NORMAL_SCALE = 1.345, 1.4826
 _FINE, _ROUNDS = 64, 50
@@ -31,6 +37,8 @@ class BlockModel:
     the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)` is the variance of the estimate times the number of values, where the values
     have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values. Where all is
     said by three sums, `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
+    `corrections` are those that it has, the usual one first; `is_firth` says that the analytic one is Firth's. A model that
+    `takes_predictors` is of records of several variables, and the spread is then that of the predictor asked about.
     """
 
     fit: Fit
@@ -41,9 +49,12 @@ class BlockModel:
     least: int = 10
     sums: Mapping[str, FitSums] | None = None
     is_binary: bool = False
+    corrections: tuple[str, ...] = _USUAL
+    is_firth: bool = False
+    takes_predictors: bool = False
 
 
-def estimate(name: str, correction: str, values: IntArray, unit: float) -> float:
+def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
     """A model's estimate of one block; not a number where it has none."""
     model = MODELS[name]
     fit = {"analytic": model.corrected, "central": model.central, "none": model.fit}.get(correction)
@@ -83,13 +94,13 @@ def of_sums(model: "SumsModel", **more: object) -> BlockModel:
     )
 
 
-def jackknife(fit: Fit, values: IntArray, unit: float) -> float:
+def jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
     """n times the estimate less n - 1 times the mean of those that leave one value out."""
     count = len(values)
     if count < 2:
         return nan
-    points, places, times = np.unique(values, return_index=True, return_counts=True)
-    without = [fit(np.delete(values, place), unit) for place in places.tolist()]
+    points, places, times = np.unique(values, axis=0, return_index=True, return_counts=True)
+    without = [fit(np.delete(values, place, axis=0), unit) for place in places.tolist()]
     mean = fsum(times[i] * without[i] for i in range(len(points))) / count
     return count * fit(values, unit) - (count - 1) * mean
 
@@ -191,6 +202,27 @@ def _binomial(theta: float) -> float:
     return float((1 + odds) ** 2 / odds)
 
 
+def _firth(rows: IntArray, design: _logistic.Design) -> float:
+    return _logistic.fitted(rows, design, is_penalised=True)
+
+
+def _spread_of_part(theta: float, spread: float) -> float:
+    """Of a mean or deviation of half of the values, some of which might belong to the other half."""
+    return 3 * spread**2
+
+
+def _of_mixture(fit: Fit, variance: Callable[[float, float], float]) -> BlockModel:
+    return BlockModel(
+        fit=fit,
+        corrected=fit,
+        central=fit,
+        variance=variance,
+        inflation=10.0,
+        least=50,
+        corrections=_NO_FORMULA,
+    )
+
+
 MODELS: Mapping[str, BlockModel] = {
     "beta": BlockModel(
         fit=_beta,
@@ -208,6 +240,7 @@ MODELS: Mapping[str, BlockModel] = {
         ),
         variance=lambda theta, spread: theta**2,
         inflation=2.0,
+        is_firth=True,
     ),
     "gamma": BlockModel(
         fit=_shape,
@@ -232,6 +265,17 @@ MODELS: Mapping[str, BlockModel] = {
     "huber": BlockModel(
         fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2
     ),
+    "logistic": BlockModel(
+        fit=lambda rows, design: _logistic.fitted(rows, design, is_penalised=False),
+        corrected=_firth,
+        central=_firth,
+        # Even odds, and a predictor that is spread independently of the others.
+        variance=lambda theta, spread: 4 / spread**2,
+        inflation=6.0,
+        least=30,
+        is_firth=True,
+        takes_predictors=True,
+    ),
     "logit": of_sums(
         SumsModel(
             fit=_logit,
@@ -241,12 +285,19 @@ MODELS: Mapping[str, BlockModel] = {
         ),
         variance=lambda theta, spread: _binomial(theta),
         inflation=1.0,
+        is_firth=True,
     ),
     "median": BlockModel(
         fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
     ),
+    "mixture_lower_deviation": _of_mixture(partial(_mixture.deviation, component=0), _spread_of_part),
+    "mixture_lower_mean": _of_mixture(partial(_mixture.mean, component=0), _spread_of_part),
+    "mixture_upper_deviation": _of_mixture(partial(_mixture.deviation, component=1), _spread_of_part),
+    "mixture_upper_mean": _of_mixture(partial(_mixture.mean, component=1), _spread_of_part),
+    "mixture_upper_share": _of_mixture(_mixture.share, lambda theta, spread: 0.5),
     "poisson": of_sums(
         SumsModel(fit=_mean, corrected=_mean, central=lambda sums, unit: _mean(sums, unit, 1 / 6)),
         variance=lambda theta, spread: abs(theta),
+        is_firth=True,
     ),
 }

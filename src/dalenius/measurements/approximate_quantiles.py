@@ -33,7 +33,7 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import Query, RowsQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
@@ -61,7 +61,7 @@ class ApproximateQuantiles:
 
     name: str
     space: CellSpace
-    queries: tuple[ValuesQuery, ...]
+    queries: tuple[ValuesQuery | RowsQuery, ...]
     low: int
     high: int
     epsilon: Fraction

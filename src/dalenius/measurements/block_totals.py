@@ -29,7 +29,7 @@ from dalenius.core.evidence import Evidence
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import Query, RowsQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -47,7 +47,7 @@ class BlockTotals:
     """Sum of the blocks' estimates above the lower end of the grid, or of their squares about its middle; one number."""
 
     name: str
-    query: ValuesQuery
+    query: ValuesQuery | RowsQuery
     blocks: Blocks
     mechanism: Mechanism
     power: int = 1

@@ -15,15 +15,16 @@ from dalenius.core.contracts import Measurement
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import ValuesQuery
+from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Table, Value
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.linear.estimates import STRUCTURE, estimated
 from dalenius.linear.quantiles import ranks_of
 from dalenius.linear.ranks import levels
 from dalenius.linear.windows import WIDENING, window
 from dalenius.measurements._blocks import MOST_BLOCKS, Blocks
+from dalenius.measurements._logistic import Design, Predictor
 from dalenius.measurements._models import MODELS
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
@@ -42,6 +43,7 @@ from dalenius.spec.remarks import remark
 QUARTILES = Fraction(1, 4)
 # Shares of the budget that the squares may take, of which the one with the narrowest predicted interval is used.
 SQUARES = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(2, 5))
+INTERCEPT, MOST_PREDICTORS = "intercept", 8
 _LEAST_BLOCKS = 20
 _HALF = Fraction(1, 2)
 # The distance of the quartiles of a normal law, in standard deviations.
@@ -101,27 +103,92 @@ class Prediction:
 def plan_blocks(question: Question, aggregate: str, lower: Fraction, upper: Fraction) -> TablePlan:
     """By the mean, the median or the winsorised mean of what the blocks say."""
     plan = {"mean": _mean, "median": _median, "winsorised": _winsorised}[aggregate]
-    correction = str(question.parameter("correction", "analytic"))
+    name = str(question.parameter("model"))
+    if name not in MODELS:
+        raise UnknownName.among("model", name, sorted(MODELS))
+    correction = _correction(question, name)
     is_central = (aggregate, correction) == ("median", "analytic")
     blocks = Blocks(
-        model=str(question.parameter("model")),
+        model=name,
         count=2,
         lower=lower,
         upper=upper,
         unit=question.bounds.step,
         correction="central" if is_central else correction,
+        design=_design(question) if MODELS[name].takes_predictors else None,
     )
     return plan(question, blocks)
 
 
-def _query(question: Question) -> ValuesQuery:
-    return ValuesQuery(value=question.of, where=question.where)
+def _correction(question: Question, name: str) -> str:
+    """What the request writes, or the model's usual one; refused where the model has no such correction."""
+    model = MODELS[name]
+    correction = str(question.parameter("correction", model.corrections[0]))
+    if correction in model.corrections:
+        return correction
+    if correction == "firth":
+        known = ", ".join(each for each in sorted(MODELS) if MODELS[each].is_firth)
+        raise Unsupported(
+            f"Firth's correction is known here for {known}; {name!r} has {' or '.join(model.corrections)}.",
+            key="correction",
+        )
+    raise Unsupported(
+        f"The model {name!r} has no {correction} correction; write {' or '.join(model.corrections)}, or leave correction out.",
+        key="correction",
+    )
+
+
+def _predictors(question: Question) -> tuple[str, ...]:
+    """Refused before data: none, one twice, the outcome itself, or a variable without bounds to spread between."""
+    names = tuple(str(name) for name in question.parameter("predictors", ()))
+    if not 1 <= len(names) <= MOST_PREDICTORS:
+        raise Unsupported(
+            f'A logistic regression needs predictors = ["variable", …] in [table], from one to {MOST_PREDICTORS}; received'
+            f" {len(names)}.",
+            key="predictors",
+        )
+    if len({question.of, *names}) <= len(names):
+        raise Unsupported(
+            "Outcome and predictors of a logistic regression are different variables, each named once.",
+            key="predictors",
+        )
+    for name in names:
+        bounds = question.domain.variable(name).bounds
+        if bounds.low == bounds.high:
+            raise Unsupported(
+                f"The bounds of {name!r} are one number; it predicts nothing.", key="predictors"
+            )
+    return names
+
+
+def _design(question: Question) -> Design:
+    """The declared bounds of the predictors, and which coefficient is asked for: the first one's unless it is named."""
+    names = _predictors(question)
+    wanted = str(question.parameter("coefficient", names[0]))
+    if wanted not in (INTERCEPT, *names):
+        raise UnknownName.among("coefficient", wanted, [INTERCEPT, *names])
+    bounds = [question.domain.variable(name).bounds for name in names]
+    return Design(
+        predictors=tuple(Predictor(low=b.low, high=b.high, unit=float(b.step)) for b in bounds),
+        coefficient=0 if wanted == INTERCEPT else 1 + names.index(wanted),
+    )
+
+
+def _query(question: Question) -> ValuesQuery | RowsQuery:
+    if not MODELS[str(question.parameter("model"))].takes_predictors:
+        return ValuesQuery(value=question.of, where=question.where)
+    return RowsQuery(variables=(question.of, *_predictors(question)), where=question.where)
 
 
 def _prediction(question: Question, blocks: Blocks, count: int | None = None) -> Prediction:
     """For the declared number of records, or for blocks of the least size where only their number is known."""
     records = question.domain.public_size or (count or 2) * MODELS[blocks.model].least
     width = float(question.bounds.upper - question.bounds.lower)
+    if blocks.design is not None:
+        place = blocks.design.coefficient
+        # The intercept is as uncertain as a coefficient of a predictor that is one or zero.
+        chosen = blocks.design.predictors[place - 1] if place else None
+        width = 6.0 if chosen is None else (chosen.high - chosen.low) * chosen.unit
     return Prediction(
         model=blocks.model,
         records=records,
@@ -209,7 +276,7 @@ def _mean(question: Question, blocks: Blocks) -> TablePlan:
     plan = plan_estimate(
         question,
         "mean",
-        f"{blocks.model} of {question.of}",
+        _named(question, blocks),
         parts,
         _grid(blocks) | {"scale": blocks.scale, "origin": blocks.lower},
         (blocks.lower, blocks.upper),
@@ -217,6 +284,14 @@ def _mean(question: Question, blocks: Blocks) -> TablePlan:
         warnings=_remarks(question),
     )
     return replace(plan, preview={**plan.preview, **_described(blocks)})
+
+
+def _named(question: Question, blocks: Blocks) -> str:
+    """What the number is called: a coefficient after its predictor."""
+    name = f"{blocks.model} of {question.of}"
+    if blocks.design is None:
+        return name
+    return f"{name}: {(INTERCEPT, *_predictors(question))[blocks.design.coefficient]}"
 
 
 def _described(blocks: Blocks) -> dict[str, Any]:
@@ -298,7 +373,7 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
 def _shown(
     question: Question, blocks: Blocks, law: Joint
 ) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
-    name, space = f"{blocks.model} of {question.of}", question.space
+    name, space = _named(question, blocks), question.space
     return lambda measured: estimate_tables(law, measured, space, name, "sample_and_aggregate")
 
 

@@ -7,13 +7,15 @@ better (`measure = "mean"`, `"variance"`).
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements._models import MODELS
 from dalenius.methods._blocks import plan_blocks
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.document import Exact, Name, Part, Whole
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 
@@ -24,12 +26,23 @@ class SampleAndAggregateParameters(Part):
     """Keys of sample and aggregate: the model, the range of its parameter, and how blocks are made and put together."""
 
     section: ClassVar[str] = "[table] of sample and aggregate"
+    naming: ClassVar[tuple[str, ...]] = ("predictors",)
 
     model: str | None = None
     range: tuple[Exact, Exact] | None = None
     blocks: Whole | None = None
     aggregate: Literal["mean", "median", "winsorised"] = "mean"
-    correction: Literal["analytic", "jackknife", "none"] = "analytic"
+    correction: Literal["analytic", "firth", "jackknife", "none"] | None = Field(
+        default=None,
+        description="How the bias of a block's estimate is taken away; analytic where the model has a formula.",
+    )
+    predictors: tuple[Name, ...] = Field(
+        default=(), description="The numeric variables by which a logistic regression explains the outcome."
+    )
+    coefficient: Name | None = Field(
+        default=None,
+        description='Whose coefficient is estimated: a predictor, at first the first, or "intercept".',
+    )
     error: Literal["noise", "sampling"] = "sampling"
 
 
@@ -95,6 +108,28 @@ class SampleAndAggregateMethod:
             },
             "privacy": {"definition": "pure", "epsilon": 60},
         },
+        {
+            "table": {
+                "measure": "sample_and_aggregate",
+                "of": "age",
+                "model": "mixture_upper_mean",
+                "range": [0, 100],
+                "blocks": 4,
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
+        {
+            "table": {
+                "measure": "sample_and_aggregate",
+                "of": "income",
+                "model": "logistic",
+                "predictors": ["age", "weight"],
+                "range": [-1, 1],
+                "blocks": 3,
+                "error": "noise",
+            },
+            "privacy": {"definition": "pure", "epsilon": 4},
+        },
     )
 
     @staticmethod
@@ -121,8 +156,11 @@ class SampleAndAggregateMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The range as exact texts."""
-        ends = parameters.get("range")
-        if ends is None:
-            return "sample_and_aggregate", dict(parameters)
-        return "sample_and_aggregate", {**parameters, "range": [plain(rational(e, "range")) for e in ends]}
+        """The range as exact texts; Firth's correction under the one name by which it was known first."""
+        kept, model = dict(parameters), MODELS.get(str(parameters.get("model")))
+        if kept.get("correction") == "firth" and model is not None and model.is_firth:
+            kept["correction"] = "analytic"
+        ends = kept.get("range")
+        if ends is not None:
+            kept["range"] = [plain(rational(end, "range")) for end in ends]
+        return "sample_and_aggregate", kept

@@ -229,7 +229,10 @@ class RequestDocument(Document):
     def others(self) -> tuple[str, ...]:
         """Variables that the method's own keys name."""
         options = self.privacy.options
-        return tuple(str(options[key]) for key in self.parameters.naming if key in options)
+        named: list[Any] = [options[key] for key in self.parameters.naming if key in options]
+        return tuple(
+            name for value in named for name in (value if isinstance(value, tuple) else (str(value),))
+        )
 
     def variables(self, domain: Domain) -> set[str]:
         """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's key."""

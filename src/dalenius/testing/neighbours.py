@@ -15,9 +15,10 @@ import numpy as np
 from dalenius.core.contracts import Source, Statistic
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import LabelsQuery, Query, TableQuery
+from dalenius.core.query import LabelsQuery, Query, RowsQuery, TableQuery
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.engines._rows import rows_of
 from dalenius.engines.memory import MemorySource
 
 Row = tuple[Any, ...]
@@ -94,6 +95,8 @@ def fetched(source: Source, query: Query) -> Sealed[Any]:
     """The exact aggregate that a query names."""
     if isinstance(query, LabelsQuery):
         return source.labels(query)
+    if isinstance(query, RowsQuery):
+        return rows_of(source, query)
     return source.table(query) if isinstance(query, TableQuery) else source.values(query)
 
 
