@@ -5,11 +5,14 @@ bounded ages and lognormal income: in no setting a binomial test at 0.0005 rejec
 min(94 %, what the same interval without noise covers on the same samples - 1 point)", and the average over the settings of one
 estimator lies in 94-97 %. For the finite population (noise alone) the same with 94.5 %, in 94.5-97.5 % on average.
 Means, proportions and ratios at n = 500, 5,000 and 50,000; variances, standard deviations and correlations at 5,000 and 50,000.
+Samples are drawn with replacement from a million records of each process, whose own values are therefore exactly what the intervals are
+for. Of the 1,000 runs of each estimator 50, spread over its settings, are registered, charged and released through a ledger on disk.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,7 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.power_sum import GRID
 from dalenius.testing.asking import plan_of
+from verify._books import Books, share_of
 
 CONFIDENCE = 0.95
 BOUNDS = {"normal": (-400, 400), "ages": (0, 100), "income": (0, 11846)}
@@ -42,6 +46,7 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "rho 0.1": {"definition": "zero_concentrated", "rho": "0.1"},
     "epsilon 1": {"definition": "pure", "epsilon": 1},
 }
+POOL, SEED, THROUGH_THE_LEDGER = 2**20, 16, 50
 SILENCE = Additive(DiscreteLaplace(Fraction(40)))
 Sums = dict[str, FloatArray]
 
@@ -94,10 +99,23 @@ def sums_of(x: np.ndarray, y: np.ndarray, law: str) -> dict[str, float]:
     }
 
 
+@cache
+def pool(law: str) -> tuple[np.ndarray, np.ndarray]:
+    """A million records of the process, which samples are drawn from with replacement."""
+    x, y = drawn(law, POOL, np.random.default_rng([9, list(BOUNDS).index(law)]))
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+def sampled(law: str, n: int, seed: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of one run."""
+    rng, (x, y) = np.random.default_rng([seed, n, list(BOUNDS).index(law), number]), pool(law)
+    places = rng.integers(0, POOL, n, dtype=np.uint32)
+    return x[places].astype(np.float64), y[places].astype(np.float64)
+
+
 def population(law: str, n: int, runs: int, seed: int) -> Sums:
     """Sums of many samples of the process."""
-    rng = np.random.default_rng([seed, n, list(BOUNDS).index(law)])
-    rows = [sums_of(*drawn(law, n, rng), law) for _ in range(runs)]
+    rows = [sums_of(*sampled(law, n, seed, number), law) for number in range(runs)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -109,9 +127,9 @@ def request(estimate: str, law: str, privacy: Mapping[str, Any]) -> dict[str, An
     return {"table": {"measure": estimate, "of": "x", **own}, "privacy": dict(privacy)}
 
 
-def planned(estimate: str, law: str, n: int, relation: str, privacy: Mapping[str, Any]) -> TablePlan:
-    """The plan of one setting."""
-    dataset = {
+def declared(law: str, n: int, relation: str) -> dict[str, Any]:
+    """The declaration of the rows of a setting."""
+    return {
         "dataset": {"name": "simulated", "population": "simulated", "size": n, "public": True},
         "unit": {"relation": relation},
         "variables": {
@@ -119,7 +137,11 @@ def planned(estimate: str, law: str, n: int, relation: str, privacy: Mapping[str
             "y": {"bounds": list(OTHER_BOUNDS), "step": 1, "missing": 0},
         },
     }
-    domain = DatasetDocument.from_dict(dataset).domain()
+
+
+def planned(estimate: str, law: str, n: int, relation: str, privacy: Mapping[str, Any]) -> TablePlan:
+    """The plan of one setting."""
+    domain = DatasetDocument.from_dict(declared(law, n, relation)).domain()
     return plan_of(domain, request(estimate, law, privacy), {})
 
 
@@ -189,8 +211,27 @@ def settings(quick: bool) -> Iterator[Setting]:
                         yield Setting(estimate, law, n, relation, budget)
 
 
-def judged(setting: Setting, sums: Sums, truth: float, runs: int) -> dict[str, Any]:
-    """Coverage and width of both errors in one setting."""
+Ends = tuple[FloatArray, FloatArray]
+
+
+def through_the_ledger(books: Books, setting: Setting, count: int, *ends: Ends) -> None:
+    """The first runs of a setting anew, each as a release of its own: their ends take the place of those that were simulated."""
+    for number in range(count):
+        x, y = sampled(setting.law, setting.n, SEED, number)
+        release = books.released(
+            {"x": x, "y": y},
+            declared(setting.law, setting.n, setting.relation),
+            request(setting.estimate, setting.law, BUDGETS[setting.budget]),
+        )
+        for with_sampling, (lower, upper) in zip((True, False), ends, strict=True):
+            told = release.interval(CONFIDENCE, with_sampling=with_sampling)
+            lower[number], upper[number] = (float(np.ravel(end)[0]) for end in told)
+
+
+def judged(
+    setting: Setting, sums: Sums, truth: float, runs: int, books: Books | None = None, released: int = 0
+) -> dict[str, Any]:
+    """Coverage and width of both errors in one setting, the first of whose runs are released through a ledger."""
     plan = planned(setting.estimate, setting.law, setting.n, setting.relation, BUDGETS[setting.budget])
     assert isinstance(plan.law, Joint)
     exact = exact_arrays(plan, sums, setting.law)
@@ -201,6 +242,8 @@ def judged(setting: Setting, sums: Sums, truth: float, runs: int) -> dict[str, A
         noisy.ends(CONFIDENCE, True),
         noisy.ends(CONFIDENCE, False),
     )
+    if books is not None:
+        through_the_ledger(books, setting, released, both, noise)
     held = {
         "textbook": int(((textbook[0] <= truth) & (truth <= textbook[1])).sum()),
         "sampling": int(((both[0] <= truth) & (truth <= both[1])).sum()),
@@ -221,12 +264,9 @@ def judged(setting: Setting, sums: Sums, truth: float, runs: int) -> dict[str, A
 
 
 def true_values(law: str) -> dict[str, float]:
-    """What the process has, from so many draws that their own error does not count."""
-    rng, parts = np.random.default_rng([9, list(BOUNDS).index(law)]), 40
-    total: dict[str, float] = {}
-    for _ in range(parts):
-        for name, value in sums_of(*drawn(law, 500_000, rng), law).items():
-            total[name] = total.get(name, 0.0) + value
+    """What the process has that samples are drawn from."""
+    x, y = pool(law)
+    total = sums_of(x.astype(np.float64), y.astype(np.float64), law)
     n = total["n"]
     centre = sum(BOUNDS[law]) // 2
     shift = (total["above"] / n) + BOUNDS[law][0] - centre
@@ -249,14 +289,20 @@ def run(quick: bool = False) -> dict[str, Any]:
     populations: dict[tuple[str, int], Sums] = {}
     results: dict[str, list[dict[str, Any]]] = {}
     failed = []
-    for setting in settings(quick):
-        place = (setting.law, setting.n)
-        if place not in populations:
-            populations[place] = population(*place, runs, seed=16)
-        result = judged(setting, populations[place], truths[setting.law][setting.estimate], runs)
-        results.setdefault(setting.estimate, []).append(result)
-        if not result["ok"]:
-            failed.append({"setting": str(setting)} | result)
+    asked = list(settings(quick))
+    with Books() as books:
+        for setting in asked:
+            place = (setting.law, setting.n)
+            if place not in populations:
+                populations[place] = population(*place, runs, seed=SEED)
+            alike = [other for other in asked if other.estimate == setting.estimate]
+            released = share_of(THROUGH_THE_LEDGER, len(alike), alike.index(setting))
+            truth = truths[setting.law][setting.estimate]
+            result = judged(setting, populations[place], truth, runs, books, released)
+            results.setdefault(setting.estimate, []).append(result)
+            if not result["ok"]:
+                failed.append({"setting": str(setting)} | result)
+        through = books.releases
     summary = {
         name: {
             "settings": len(rows),
@@ -279,10 +325,11 @@ def run(quick: bool = False) -> dict[str, Any]:
     width = _mean_width()
     return {
         "runs": runs,
+        "runs through the ledger": through,
         "estimates": summary,
         "rejected settings": failed,
         "mean, n = 500, ages, rho 0.5, replace: width beside the textbook": width,
-        "ok": not failed and are_average and width <= 1.05,
+        "ok": not failed and (quick or are_average) and width <= 1.05,
     }
 
 

@@ -7,7 +7,8 @@ both relations, normal values and incomes in hundredths of a unit (a standard de
 1,000 runs each at n = 500, 5,000 and 50,000: in no setting a binomial test at .0005 rejects "noise and sampling together cover at least
 min(94 %, what the interval of order statistics without noise covers on the same samples - 1 point)", nor "noise alone covers at least
 94.5 %"; the average with sampling over the settings of medians, and of deciles, lies in 94-97 %, but for whole years, of which every
-interval covers more, without noise too (this exception was made after a short look).
+interval covers more, without noise too (this exception was made after a short look). Of the 1,000 runs of medians and of deciles 50 each,
+spread over their settings, are registered, charged and released through a ledger on disk.
 """
 
 from collections.abc import Iterator
@@ -28,23 +29,28 @@ from dalenius.core.sealed import Sealed
 from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
-from verify.estimates import BOUNDS, BUDGETS
+from verify._books import Books, share_of
+from verify.estimates import BOUNDS, BUDGETS, THROUGH_THE_LEDGER
 
 SIZES, RUNS = (500, 5_000, 50_000), 1000
 STEPS = {"normal": "0.01", "ages": "1", "income": "0.01"}
 QUANTILES: dict[str, dict[str, Any]] = {"median": {"q": ["1/2"]}, "deciles": {"parts": 10}}
 
 
-def planned(
-    table: dict[str, Any], bounds: list[Any], step: str, n: int, relation: str, privacy: Any
-) -> TablePlan:
-    """The plan of a request on one number."""
-    dataset = {
+def declared(bounds: list[Any], step: str, n: int, relation: str) -> dict[str, Any]:
+    """The declaration of one number."""
+    return {
         "dataset": {"name": "simulated", "population": "simulated", "size": n, "public": True},
         "unit": {"relation": relation},
         "variables": {"x": {"bounds": bounds, "step": step, "missing": 0}},
     }
-    domain = DatasetDocument.from_dict(dataset).domain()
+
+
+def planned(
+    table: dict[str, Any], bounds: list[Any], step: str, n: int, relation: str, privacy: Any
+) -> TablePlan:
+    """The plan of a request on one number."""
+    domain = DatasetDocument.from_dict(declared(bounds, step, n, relation)).domain()
     return plan_of(domain, {"table": {"of": "x", **table}, "privacy": dict(privacy)}, {})
 
 
@@ -125,11 +131,12 @@ def masses(law: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def samples(law: str, n: int, runs: int, seed: int) -> Iterator[np.ndarray]:
-    """Sorted samples in steps."""
+    """Sorted samples in steps: ordered uniform numbers are sums of exponential ones over their total."""
     points, chances = masses(law)
     rng, below = np.random.default_rng([seed, n, list(BOUNDS).index(law)]), np.cumsum(chances)
     for _ in range(runs):
-        yield points[np.minimum(np.searchsorted(below, np.sort(rng.random(n))), len(points) - 1)]
+        sums = np.cumsum(rng.standard_exponential(n + 1))
+        yield points[np.minimum(np.searchsorted(below, sums[:-1] / sums[-1]), len(points) - 1)]
 
 
 def textbook(values: np.ndarray, q: float) -> tuple[float, float]:
@@ -141,22 +148,33 @@ def textbook(values: np.ndarray, q: float) -> tuple[float, float]:
 
 @dataclass
 class Tally:
-    """A setting's plan and noise, and what its intervals held so far."""
+    """A setting's plan and noise, and what its intervals held so far; the first samples go through the ledger."""
 
     setting: str
     plan: TablePlan
     rng: RecordedRandomness
     truth: np.ndarray
     shares: list[float]
+    books: Books
+    asked: tuple[dict[str, Any], dict[str, Any]]
+    through: int
     held: list[Any] = field(default_factory=list)
+
+    def ends(self, values: np.ndarray, step: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The intervals of one sample with sampling, and of the noise alone."""
+        if len(self.held) < self.through:
+            release = self.books.released({"x": values * step}, *self.asked)
+            told = [release.interval(0.95, with_sampling=with_sampling) for with_sampling in (True, False)]
+            return [(lower.reshape(-1), upper.reshape(-1)) for lower, upper in told]
+        made = estimated(self.plan.law, answered(self.plan, values, self.rng), len(self.shares))  # type: ignore[arg-type]
+        return [made.ends(0.95, is_sampling) for is_sampling in (True, False)]
 
     def add(self, values: np.ndarray, step: float) -> None:
         """One sample."""
-        plan, qs, truth = self.plan, self.shares, self.truth
-        made = estimated(plan.law, answered(plan, values, self.rng), len(qs))  # type: ignore[arg-type]
-        exact = step * np.quantile(values, qs, method="inverted_cdf")
+        qs, truth = self.shares, self.truth
+        exact = step * values[np.ceil(np.array(qs) * len(values) - 1e-9).astype(np.int64) - 1]
         ends = step * np.array([textbook(values, q) for q in qs]).T
-        (a, b), (c, d) = made.ends(0.95, True), made.ends(0.95, False)
+        (a, b), (c, d) = self.ends(values, step)
         inside = [
             (a <= truth) & (truth <= b),
             (c <= exact) & (exact <= d),
@@ -181,18 +199,24 @@ class Tally:
         }
 
 
-def tallies(law: str, n: int, runs: int, seed: int) -> list[Tally]:
-    """Every setting of one process and size, on the same samples."""
+def tallies(law: str, n: int, runs: int, seed: int, books: Books, through: int) -> list[Tally]:
+    """Every setting of one process and size, on the same samples; `through` samples of medians and of deciles go through the ledger."""
     points, chances = masses(law)
     step, below = float(STEPS[law]), np.cumsum(chances)
     kept = []
-    for name, relation, budget in product(QUANTILES, ("add-remove", "replace"), BUDGETS):
+    settings = list(product(("add-remove", "replace"), BUDGETS))
+    for name, (place, (relation, budget)) in product(QUANTILES, enumerate(settings)):
         table = {"measure": "quantiles", **QUANTILES[name]}
         plan = planned(table, list(BOUNDS[law]), STEPS[law], n, relation, BUDGETS[budget])
         shares = [float(Fraction(q)) for q in plan.law.parameters["q"]]  # type: ignore[union-attr]
         truth = step * points[np.searchsorted(below, np.array(shares) - 1e-12)]
         setting = f"{name}, {law}, {n}, {relation}, {budget}"
-        kept.append(Tally(setting, plan, RecordedRandomness(f"{setting} {seed}"), truth, shares))
+        asked = (
+            declared(list(BOUNDS[law]), STEPS[law], n, relation),
+            {"table": {"of": "x", **table}, "privacy": BUDGETS[budget]},
+        )
+        rng, first = RecordedRandomness(f"{setting} {seed}"), share_of(through, len(settings), place)
+        kept.append(Tally(setting, plan, rng, truth, shares, books, asked, first))
     for values in samples(law, n, runs, seed):
         for each in kept:
             each.add(values, step)
@@ -205,13 +229,17 @@ def run(quick: bool = False, seed: int = 22) -> dict[str, Any]:
     ranks = {relation: rank_error(relation, 10 if quick else 100) for relation in ("add-remove", "replace")}
     rows: dict[str, list[dict[str, Any]]] = {}
     rejected = []
-    for law, n in product(BOUNDS, SIZES[:1] if quick else SIZES):
-        for tally in tallies(law, n, 100 if quick else RUNS, seed):
-            row = tally.row()
-            name = tally.setting.split(", ")[0] + (" of whole years" if law == "ages" else "")
-            rows.setdefault(name, []).append(row)
-            if not row["ok"]:
-                rejected.append({"setting": tally.setting} | row)
+    places = list(product(BOUNDS, SIZES[:1] if quick else SIZES))
+    with Books() as books:
+        for place, (law, n) in enumerate(places):
+            through = share_of(THROUGH_THE_LEDGER, len(places), place)
+            for tally in tallies(law, n, 100 if quick else RUNS, seed, books, through):
+                row = tally.row()
+                name = tally.setting.split(", ")[0] + (" of whole years" if law == "ages" else "")
+                rows.setdefault(name, []).append(row)
+                if not row["ok"]:
+                    rejected.append({"setting": tally.setting} | row)
+        released = books.releases
     summary = {
         name: {
             f"{kind}, {what}": float(of([row[kind] for row in each]))
@@ -227,7 +255,8 @@ def run(quick: bool = False, seed: int = 22) -> dict[str, Any]:
     return {
         "median": median,
         "mean rank error of deciles": ranks,
+        "runs through the ledger": released,
         "coverage": summary,
         "rejected settings": rejected,
-        "ok": is_close and is_near and not rejected and (quick or are_average),
+        "ok": not rejected and (quick or (is_close and is_near and are_average)),
     }

@@ -126,10 +126,10 @@ def records_before(data: Sorted, position: int, bound: int) -> int:
 @lru_cache(maxsize=8)
 def weights(base: Fraction, count: int) -> tuple[int, ...]:
     """Integer weights w_0 >= ... >= w_count whose neighbouring ratio is at most 1 / base."""
-    current = 1 << _WEIGHT_BITS
+    current, above, below = 1 << _WEIGHT_BITS, base.numerator, base.denominator
     result = [current]
     for _ in range(count):
-        current = -(-current * base.numerator // base.denominator)
+        current = -(-current * above // below)
         result.append(current)
     return tuple(result)
 

@@ -8,7 +8,9 @@ weights. No floating point, no tables per data set.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -19,6 +21,9 @@ from dalenius.errors import ParameterError
 from dalenius.exact.order_statistics import rational_base, reaching_weights
 
 _FAR_BITS = 40
+_LIMB_BITS = 16
+# Sums of digits stay inside 64 bits below this.
+_SAFE = 2**62
 # Beyond this rate one record away from the quantile weighs less than exp(-30), and more epsilon buys nothing.
 _LEAST_RATE, _LARGEST_RATE = Fraction(1, 5000), Fraction(60)
 
@@ -44,20 +49,38 @@ def check_rate(epsilon: Fraction, change: Fraction) -> None:
         )
 
 
-def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> tuple[int, ...]:
+class Weights(tuple[int, ...]):
+    """Whole weights by score, with their binary digits in columns, lowest first, for sums over many runs at once."""
+
+    @cached_property
+    def limbs(self) -> IntArray:
+        """A row of digits of `_LIMB_BITS` bits for each weight."""
+        count = -(-max(self).bit_length() // 8 // (_LIMB_BITS // 8)) + 1
+        size = count * _LIMB_BITS // 8
+        content = b"".join(weight.to_bytes(size, "little") for weight in self)
+        return np.frombuffer(content, dtype="<u2").reshape(len(self), count).astype(np.int64)
+
+
+@lru_cache(maxsize=128)
+def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> Weights:
     """Weights by score, flat from where all candidates together no longer matter."""
     base = rational_base(epsilon / (2 * change))
-    return reaching_weights(base, max(high - low, 1) << _FAR_BITS, 1)
+    return Weights(reaching_weights(base, max(high - low, 1) << _FAR_BITS, 1))
 
 
 Runs = tuple[IntArray, IntArray, IntArray]
 
 
-def score_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int) -> Runs:
+def score_runs(
+    ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int | None = None
+) -> Runs:
     """(first, last, score) of maximal runs of grid points with the same counts below and up to them.
 
-    Values are sorted, and scores are distances from a rank in parts of a record. The runs follow each other without a gap.
+    Values are sorted, and scores are distances from a rank in parts of a record. The runs follow each other without a gap. With
+    `reach`, runs whose scores are at least so large may be put together, at scores that are not smaller than it.
     """
+    if reach is not None:
+        return _near_runs(ordered, low, high, parts, rank, reach)
     ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     counts = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
     # A gap before the first value, a value, a gap, …, and a gap after the last: every value is a run of one point.
@@ -71,6 +94,58 @@ def score_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int) ->
     return firsts[keep], lasts[keep], scores[keep]
 
 
+def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int) -> Runs:
+    """The runs of the values within reach of the rank, and one run on either side of them for all that is farther away."""
+    width = reach // parts + 2
+    first, last = (min(max(rank // parts + way, 0), len(ordered)) for way in (-width, width))
+    if first:
+        # A value is in the window with all records that share it.
+        first = int(np.searchsorted(ordered, ordered[first], side="left")) if first < len(ordered) else first
+    if last < len(ordered):
+        last = int(np.searchsorted(ordered, ordered[last - 1], side="right")) if last else 0
+    if first >= last:
+        return score_runs(ordered, low, high, parts, rank)
+    begins = low if not first else int(ordered[first - 1]) + 1
+    stops = high if last == len(ordered) else int(ordered[last]) - 1
+    runs = score_runs(ordered[first:last], begins, stops, parts, rank - parts * first)
+    parted = [runs]
+    if begins > low:
+        parted.insert(0, (np.array([low]), np.array([begins - 1]), np.array([reach])))
+    if stops < high:
+        parted.append((np.array([stops + 1]), np.array([high]), np.array([reach])))
+    firsts, lasts, scores = (np.concatenate(each) for each in zip(*parted, strict=True))
+    return firsts, lasts, scores
+
+
+class _Sums(Sequence[int]):
+    """Running sums of size * weight over runs, as Python integers that are made when they are asked for."""
+
+    def __init__(self, first: int, sizes: IntArray, limbs: IntArray) -> None:
+        self._first = first
+        self._digits = np.cumsum(sizes[:, None] * limbs, axis=0)
+
+    def __len__(self) -> int:
+        return len(self._digits) + 1
+
+    def __getitem__(self, place: int) -> int:  # type: ignore[override]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        if not place:
+            return self._first
+        total = 0
+        for digit in reversed(self._digits[place - 1].tolist()):
+            total = (total << _LIMB_BITS) + digit
+        return self._first + total
+
+
+def _sums(first: int, sizes: IntArray, places: IntArray, w: tuple[int, ...]) -> Sequence[int]:
+    """first, and what it is after each run; in digits where these are known and cannot overflow."""
+    if isinstance(w, Weights) and len(sizes) and int(sizes.max()) * len(sizes) < _SAFE >> _LIMB_BITS:
+        return _Sums(first, sizes, w.limbs[places])
+    pairs = zip(sizes.tolist(), places.tolist(), strict=True)
+    return list(accumulate((size * w[place] for size, place in pairs), initial=first))
+
+
 def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
     """One grid point of the runs, with probability proportional to the weight of its score.
 
@@ -81,32 +156,31 @@ def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
     far, last = w[-1], len(w) - 1
     near = np.flatnonzero(scores < last)
     start, stop = (int(near[0]), int(near[-1]) + 1) if len(near) else (0, 0)
-    places = np.minimum(scores[start:stop], last).tolist()
-    sizes = (lasts[start:stop] - firsts[start:stop] + 1).tolist()
+    places = np.minimum(scores[start:stop], last)
+    sizes = lasts[start:stop] - firsts[start:stop] + 1
     least, most = int(firsts[0]), int(lasts[-1])
     left = int(firsts[start]) - least
     right = most - int(lasts[stop - 1]) if stop else most - least + 1
-    sums = list(
-        accumulate((size * w[place] for size, place in zip(sizes, places, strict=True)), initial=left * far)
-    )
-    draw = below(rng, sums[-1] + right * far)
-    if draw < sums[0]:
+    sums = _sums(left * far, sizes, places, w)
+    total = sums[len(sums) - 1]
+    draw = below(rng, total + right * far)
+    if draw < left * far:
         return int(least + draw // far)
-    if draw >= sums[-1]:
-        return int(most - right + 1 + (draw - sums[-1]) // far)
+    if draw >= total:
+        return int(most - right + 1 + (draw - total) // far)
     index = bisect_right(sums, draw) - 1
     return int(firsts[start + index] + (draw - sums[index]) // w[places[index]])
 
 
-def _runs(values: IntArray, low: int, high: int, q: Fraction) -> Runs:
+def _runs(values: IntArray, low: int, high: int, q: Fraction, reach: int | None = None) -> Runs:
     cut = np.clip(values, low, high)
     ordered = cut if bool(np.all(cut[1:] >= cut[:-1])) else np.sort(cut)
-    return score_runs(ordered, low, high, q.denominator, q.numerator * len(ordered))
+    return score_runs(ordered, low, high, q.denominator, q.numerator * len(ordered), reach)
 
 
 def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
     """One grid point, drawn with probability proportional to its weight."""
-    return drawn_point(_runs(values, low, high, q), w, rng)
+    return drawn_point(_runs(values, low, high, q, len(w) - 1), w, rng)
 
 
 def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...]) -> list[Fraction]:

@@ -9,7 +9,6 @@ References: Kaplan, Schnapp & Stemmer (2022), with the tie-aware score of `quant
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -54,11 +53,6 @@ def score_moves(part: int, rows: int) -> Fraction:
     return Fraction(max(part, PARTS - part) * rows)
 
 
-@lru_cache(maxsize=128)
-def _weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> tuple[int, ...]:
-    return score_weights(epsilon, change, low, high)
-
-
 def _part(ordered: IntArray, step: RankStep, answers: dict[int, int], count: int) -> IntArray:
     """The values between two answers: a record is in one part of each level, by its own value."""
     first = 0 if step.left == -1 else int(np.searchsorted(ordered, answers[step.left], side="left"))
@@ -82,9 +76,10 @@ def select_all(
     """One grid point for each target, in the order of the targets; they never fall."""
     count = len(steps)
     answers: dict[int, int] = {-1: low, count: high}
-    ordered = np.sort(np.clip(values, low, high))
+    # Lists come nearly in order, which a stable sort makes use of.
+    ordered = np.sort(np.clip(values, low, high), kind="stable")
     for step in steps:
-        w = _weights(epsilon, score_moves(step.part, rows), low, high)
+        w = score_weights(epsilon, score_moves(step.part, rows), low, high)
         part = _part(ordered, step, answers, count)
         answers[step.target] = choose(part, answers[step.left], answers[step.right], step, w, rng)
     return [answers[i] for i in range(count)]
@@ -101,16 +96,16 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
     return values * fineness + parts
 
 
-def runs(ordered: IntArray, low: int, high: int, aim: RankStep) -> Runs:
-    """(first, last, score) of maximal runs of grid points with the same counts below and up to them."""
-    return score_runs(ordered, low, high, PARTS, aim.part * len(ordered) + aim.shift)
+def runs(ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None) -> Runs:
+    """(first, last, score) of maximal runs of grid points with the same counts below and up to them; put together beyond `reach`."""
+    return score_runs(ordered, low, high, PARTS, aim.part * len(ordered) + aim.shift, reach)
 
 
 def choose(
     ordered: IntArray, low: int, high: int, aim: RankStep, w: tuple[int, ...], rng: RandomSource
 ) -> int:
     """One grid point in [low, high], drawn with probability proportional to its weight."""
-    return drawn_point(runs(ordered, low, high, aim), w, rng)
+    return drawn_point(runs(ordered, low, high, aim, len(w) - 1), w, rng)
 
 
 def chances(
@@ -120,7 +115,7 @@ def chances(
     ordered, count = np.sort(np.clip(values, low, high)), len(steps)
     states: dict[tuple[tuple[int, int], ...], Fraction] = {((-1, low), (count, high)): Fraction(1)}
     for step in steps:
-        w = _weights(epsilon, score_moves(step.part, rows), low, high)
+        w = score_weights(epsilon, score_moves(step.part, rows), low, high)
         following: dict[tuple[tuple[int, int], ...], Fraction] = {}
         for state, mass in states.items():
             answers = dict(state)
