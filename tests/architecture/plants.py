@@ -126,12 +126,12 @@ STRATEGY = '''
 ENGINE = """
     import json
 
-    from dalenius.engines.memory import MemorySource
+    from dalenius.engines._choice import engine_for
 
-    __all__ = ["ColumnsSource"]
+    __all__ = ["ColumnsFile"]
 
 
-    class ColumnsSource(MemorySource):
+    class ColumnsFile:
         turn = 0
         suffixes = ()
 
@@ -140,6 +140,7 @@ ENGINE = """
             return str(data).endswith(".columns")
 
         @classmethod
-        def open(cls, domain, data, secret=b"", *, table="", delimiter=","):
-            return cls.of(domain, json.loads(data.read_text()), secret)
+        def open(cls, domain, data, secret=b"", *, table="", delimiter=",", others=None):
+            rows = json.loads(data.read_text())
+            return engine_for(rows).open(domain, rows, secret, others=others)
 """

@@ -52,7 +52,7 @@ def test_a_new_engine_is_one_file_and_answers_the_curator(tmp_path: Path) -> Non
         planted("engines", "columns", ENGINE),
         Curator.open(document, ledger=tmp_path / "ledger.sqlite", policy={"budget": {"rho": 300}}) as curator,
     ):
-        assert type(curator.source).__name__ == "ColumnsSource"
+        assert engine_for("data.columns").__name__ == "ColumnsFile"
         assert curator.register().reveal()["rows"] == 3
         request = {"table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 20}}
         assert curator.release(request).table.values.tolist() == [2, 1]
