@@ -62,21 +62,21 @@ def smooth(
     base: Fraction,
     relation: Relation,
     radius: int,
-    known: dict[Data, Fraction] | None = None,
+    memo: dict[Data, Fraction] | None = None,
 ) -> Fraction:
     """max over data sets within `radius` steps of base**distance times the local sensitivity there.
 
     `known` keeps local sensitivities between calls.
     """
-    known = {} if known is None else known
-    seen, layer, best = {data}, {data}, Fraction(0)
+    memo = {} if memo is None else memo
+    earlier, layer, best = {data}, {data}, Fraction(0)
     for k in range(radius + 1):
         for d in layer:
-            if d not in known:
-                known[d] = local(function, d, universe, relation)
-            best = max(best, base**k * known[d])
-        following = {e for d in layer for e in neighbours_of(d, universe, relation)} - seen
-        seen |= following
+            if d not in memo:
+                memo[d] = local(function, d, universe, relation)
+            best = max(best, base**k * memo[d])
+        following = {e for d in layer for e in neighbours_of(d, universe, relation)} - earlier
+        earlier |= following
         layer = following
         if not layer:
             break

@@ -29,14 +29,14 @@ def reproduce(
     """Recompute a paper's table or figure and print each number beside the printed one, with a verdict."""
     from dalenius.reproduce import items as registry
 
-    known = registry.items()
+    every = registry.items()
     if names:
-        typer.echo("\n".join(known))
+        typer.echo("\n".join(every))
         return
-    wanted = list(items or known)
+    wanted = list(items or every)
     for name in wanted:
-        if name not in known:
-            raise UnknownName.among("item", name, known)
+        if name not in every:
+            raise UnknownName.among("item", name, every)
     results: list[dict[str, object]] = [
         {"item": name, "rows": [row.to_dict() for row in registry.run(name, full)]} for name in wanted
     ]

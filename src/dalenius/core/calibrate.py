@@ -76,17 +76,17 @@ def calibrate(
     likely: Fits = definition.likely_fits if isinstance(definition, Screening) else definition.fits
     # Within a stated range smaller sizes give more away at the ends: a search far below the guesses finds nothing.
     halvings = _FEW_HALVINGS if isinstance(mechanism, StatedFamily) else _MOST_HALVINGS
-    found = _search(lambda size: member(size, likely), guesses, halvings)
+    fitting = _search(lambda size: member(size, likely), guesses, halvings)
     # Whatever led there, what is kept was judged by the definition itself.
-    if found is not None and not definition.fits([found.profile(sensitivity, relation)], budget):
-        found = _search(lambda size: member(size, definition.fits), guesses, halvings)
-    if found is None:
+    if fitting is not None and not definition.fits([fitting.profile(sensitivity, relation)], budget):
+        fitting = _search(lambda size: member(size, definition.fits), guesses, halvings)
+    if fitting is None:
         raise Unsupported(
             f"No member of {mechanism.name} fits {_shown(budget)} at this sensitivity.",
             mechanism=mechanism.name,
             definition=definition.name,
         )
-    return found
+    return fitting
 
 
 def _shown(budget: Budget) -> str:
@@ -145,9 +145,9 @@ def _descend(
     """Halve until a member fits."""
     for _ in range(halvings):
         size /= 2
-        found = member(size)
-        if found is not None:
-            return size, found
+        fitting = member(size)
+        if fitting is not None:
+            return size, fitting
     return size, None
 
 

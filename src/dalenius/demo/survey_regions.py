@@ -60,12 +60,12 @@ def regions() -> tuple[Region, ...]:
     order = np.lexsort((-shares, district, state[district]))
     numbers: dict[int, int] = {}
     places = {int(d): i + 1 for i, d in enumerate(dict.fromkeys(district[order].tolist()))}
-    found = []
+    polygons = []
     for i in order.tolist():
         d = int(district[i])
         numbers[d] = numbers.get(d, 0) + 1
         town = names[MUNICIPALITIES + d]
-        found.append(
+        polygons.append(
             Region(
                 code=f"{int(state[d]) + 1}{places[d]:02d}{numbers[d]:02d}",
                 name=names[i],
@@ -75,7 +75,7 @@ def regions() -> tuple[Region, ...]:
                 share=float(shares[i]),
             )
         )
-    return tuple(found)
+    return tuple(polygons)
 
 
 def geojson() -> dict[str, Any]:

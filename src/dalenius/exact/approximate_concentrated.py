@@ -210,8 +210,8 @@ def _largest_ratio(pair: Pair, cuts: _Cuts, low: int, high: int) -> Fraction:
         return _log_mean(mass, -(1 + t) * loss) - (1 + t) * least[1] + t * most[0]
 
     ends = (float(loss.max()) - least[0] + most[1], float(-loss.min()) - least[1] + most[0])
-    found = max(_supremum(*direction) for direction in zip((forward, backward), ends, strict=True))
-    return round_up(Fraction(max(found, 0.0)) * (1 + Fraction(1, 1 << 40)), _GRID)
+    supremum = max(_supremum(*direction) for direction in zip((forward, backward), ends, strict=True))
+    return round_up(Fraction(max(supremum, 0.0)) * (1 + Fraction(1, 1 << 40)), _GRID)
 
 
 def _log_mean(mass: FloatArray, exponent: FloatArray) -> float:
@@ -233,7 +233,7 @@ def _supremum(k: Callable[[float], float], largest: float) -> float:
     its largest value is no more than what was found elsewhere, the orders between are not looked at.
     """
     values = {0: k(_ORDERS[0])}
-    found, last, spans = values[0] / _ORDERS[0], 0, list[tuple[float, int, int]]()
+    supremum, last, spans = values[0] / _ORDERS[0], 0, list[tuple[float, int, int]]()
 
     def span(left: int, right: int) -> tuple[float, int, int]:
         for place in (left, right):
@@ -242,21 +242,21 @@ def _supremum(k: Callable[[float], float], largest: float) -> float:
         chord = _on_chord(_ORDERS[left], values[left], _ORDERS[right], values[right])
         return -chord, left, right
 
-    while last < _MOST_ORDERS and largest > found * (1 + _ORDERS[last]):
+    while last < _MOST_ORDERS and largest > supremum * (1 + _ORDERS[last]):
         heappush(spans, span(last, last + _SPAN))
         last += _SPAN
-        found = max(found, values[last] / (_ORDERS[last] * (1 + _ORDERS[last])))
+        supremum = max(supremum, values[last] / (_ORDERS[last] * (1 + _ORDERS[last])))
     if last == _MOST_ORDERS:
-        found = max(found, largest / (1 + _ORDERS[last]))
-    while spans and -spans[0][0] > found * (1 - _TIE):
+        supremum = max(supremum, largest / (1 + _ORDERS[last]))
+    while spans and -spans[0][0] > supremum * (1 - _TIE):
         bound, left, right = heappop(spans)
         if right == left + 1:
-            found = max(found, -bound)
+            supremum = max(supremum, -bound)
             continue
         middle = (left + right) // 2
         heappush(spans, span(left, middle))
         heappush(spans, span(middle, right))
-    return found
+    return supremum
 
 
 def _on_chord(left: float, at_left: float, right: float, at_right: float) -> float:

@@ -102,15 +102,15 @@ def epsilon_for(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) <= half_width else (middle, high)
-    found: dict[str, Any] = {
+    answer: dict[str, Any] = {
         currency: plain(Fraction(high, _GRID)),
         "half_width": reached(high),
         "confidence": confidence,
         "mechanism": mechanism,
     }
     if currency == "epsilon":
-        found["in_words"] = in_words(high / _GRID, float(frame.delta or 0))
-    return found
+        answer["in_words"] = in_words(high / _GRID, float(frame.delta or 0))
+    return answer
 
 
 def in_words(epsilon: float, delta: float = 0.0) -> str:

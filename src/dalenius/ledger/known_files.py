@@ -27,10 +27,10 @@ class KnownFiles:
     def holds(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
         """Whether data with this stamp were found to have this fingerprint."""
         try:
-            known = self._path(fingerprint).read_text("ascii")
+            stored = self._path(fingerprint).read_text("ascii")
         except (OSError, ValueError):
             return False
-        return hmac.compare_digest(known, self._line(fingerprint, stamp))
+        return hmac.compare_digest(stored, self._line(fingerprint, stamp))
 
     def keep(self, fingerprint: str, stamp: tuple[object, ...]) -> None:
         """Remember it; where nothing can be written, the next process reads the data again."""

@@ -104,25 +104,25 @@ def restore(
     return lines
 
 
-def _written(ledger: Ledger, found: Break, by: str, note: str) -> tuple[Entry, ...]:
-    last, head = found.anchored, ledger.head
+def _written(ledger: Ledger, gap: Break, by: str, note: str) -> tuple[Entry, ...]:
+    last, head = gap.anchored, ledger.head
     body = {
         "store": {"seq": head.seq, "head": head.digest},
         "anchored": None if last is None else {"seq": last.seq, "head": last.head, "ledger": last.ledger},
         "note": note,
     }
     purses = map(as_purse, ledger.books.ask(schema.PURSES))
-    spent = frozenset(p.key for p in purses if p.is_limited and not found.is_anchor_missing)
+    spent = frozenset(p.key for p in purses if p.is_limited and not gap.is_anchor_missing)
     lines: tuple[Entry, ...] = ledger.submit(Restore(body=body, purses=spent, by=by))
     return lines
 
 
-def _set_aside(anchor: AnchorFile, ledger: Ledger, line: Entry, found: Break) -> None:
+def _set_aside(anchor: AnchorFile, ledger: Ledger, line: Entry, gap: Break) -> None:
     """The new anchor is complete before the old one steps aside; a crash in between is a restore to be repeated."""
-    assert found.anchored is not None
+    assert gap.anchored is not None
     fresh = anchor.path.with_name(f"{anchor.path.name}.new")
     fresh.unlink(missing_ok=True)
     anchor.at(fresh).append(ledger.books.name, ledger.head, line.at, is_release=True)
-    aside = anchor.path.with_name(f"{anchor.path.name}.until-{found.anchored.seq}-{found.anchored.head[:8]}")
+    aside = anchor.path.with_name(f"{anchor.path.name}.until-{gap.anchored.seq}-{gap.anchored.head[:8]}")
     os.replace(anchor.path, aside)
     os.replace(fresh, anchor.path)

@@ -173,14 +173,14 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
         )
         and (analyst is None or (entry.kind == "charge" and entry.body["analyst"] == analyst))
     ]
-    seen = [p for p in account.purses if analyst is None or p.key[2:] == (ANALYST, analyst)]
+    shown = [p for p in account.purses if analyst is None or p.key[2:] == (ANALYST, analyst)]
     return Statement(
         population=account.population,
         analyst=analyst,
         relation=str(account.relation),
         lines=tuple(lines),
-        balances=tuple(p.to_dict() for p in seen if p.charges or (p.is_limited and p.limit_rho)),
-        warnings=account.warnings if analyst is None else _own_warnings(seen),
+        balances=tuple(p.to_dict() for p in shown if p.charges or (p.is_limited and p.limit_rho)),
+        warnings=account.warnings if analyst is None else _own_warnings(shown),
     )
 
 

@@ -170,15 +170,15 @@ def _compare(replayed: State, tables: State, problems: _Findings) -> None:
 
 def _check_documents(store: Store, state: State, problems: _Findings) -> None:
     after = ""
-    seen = set()
+    earlier = set()
     while rows := store.ask(f"{schema.DOCUMENTS} WHERE r.entry > ? ORDER BY r.entry LIMIT 100", (after,)):
         for row in rows:
-            seen.add(row[0])
+            earlier.add(row[0])
             release = state.releases.get(row[0])
             if release is None or not isinstance(row[2], bytes) or digest_of(row[2]) != release.digest:
                 problems.add(f"The stored release {row[0]} is not the one that the ledger recorded.")
         after = rows[-1][0]
-    for entry in sorted(set(state.releases) - seen):
+    for entry in sorted(set(state.releases) - earlier):
         problems.add(f"The release {entry} is recorded and not stored.")
 
 

@@ -50,7 +50,7 @@ def impossible(table: Table) -> NDArray[np.bool_]:
 
 
 def tied(
-    release: Release, names: Sequence[str], known: Callable[[Margin], Mapping[Margin, FloatArray]]
+    release: Release, names: Sequence[str], truths: Callable[[Margin], Mapping[Margin, FloatArray]]
 ) -> list[FloatArray]:
     """Values of every shown table, flat, moved as little as possible to have the margins known for its axes.
 
@@ -62,34 +62,34 @@ def tied(
         moved = []
         for table in release.tables:
             margin, array = shaped(table, names)
-            moved.append(restored(table, names, impose(array, margin, known(margin))))
+            moved.append(restored(table, names, impose(array, margin, truths(margin))))
         return moved
     whole = finest(release)
     margin, array = shaped(whole, names)
     cells = impossible(whole)
     _, fixed = shaped(replace(whole, values=cells.astype(np.float64)), names)
-    fitted = impose(array, margin, known(margin), fixed > 0)
+    fitted = impose(array, margin, truths(margin), fixed > 0)
     return from_finest(release, whole, restored(whole, names, fitted).reshape(whole.shape))
 
 
 def impose(
     values: FloatArray,
     margin: Margin,
-    known: Mapping[Margin, FloatArray],
+    truths: Mapping[Margin, FloatArray],
     zeros: NDArray[np.bool_] | None = None,
 ) -> FloatArray:
     """The nearest array (least squares) whose margins equal the known ones, which must agree with each other.
 
     Cells in `zeros` stay zero; margins that no such array has are refused.
     """
-    if not known:
+    if not truths:
         return values
-    tops = maximal(known)
+    tops = maximal(truths)
     out = np.array(values, dtype=np.float64)
     sizes = dict(zip(margin, values.shape, strict=True))
     for a in closure(tops):
         source = next(b for b in tops if set(a) <= set(b))
-        wanted = centre(sum_out(np.asarray(known[source], dtype=np.float64), source, a))
+        wanted = centre(sum_out(np.asarray(truths[source], dtype=np.float64), source, a))
         present = centre(sum_out(np.asarray(values, dtype=np.float64), margin, a))
         outer = np.prod([sizes[i] for i in margin if i not in a], dtype=np.float64)
         out += spread(wanted - present, a, margin) / outer

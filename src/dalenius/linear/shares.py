@@ -105,7 +105,7 @@ def optimise(
         start[alone] += 0.98
         starts.append(start)
     results = [search.descend(start, iterations) for start in starts]
-    best = min(results, key=lambda found: found[0])[1]
+    best = min(results, key=lambda result: result[0])[1]
     best = np.where(best < NEGLIGIBLE, 0.0, best)
     best /= best.sum()
     return {m: float(s) for m, s in zip(candidates, best, strict=True) if s > 0}

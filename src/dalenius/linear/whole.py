@@ -102,22 +102,22 @@ def _between(exact: FloatArray, margin: Margin, fixed: Mapping[Margin, FloatArra
             fixed[second].transpose([second.index(i) for i in (*groups, *right)]).reshape(sizes[0], sizes[2])
         )
         summed = cells.sum(axis=3)
-        known = np.stack([transported(summed[g], across[g], down[g]) for g in range(sizes[0])])
+        totals = np.stack([transported(summed[g], across[g], down[g]) for g in range(sizes[0])])
     else:
-        known = across[:, :, None]
-    whole = spread_remainders(cells, known[..., None])
+        totals = across[:, :, None]
+    whole = spread_remainders(cells, totals[..., None])
     return np.asarray(whole.reshape(shape).transpose(np.argsort(order)))
 
 
-def spread_remainders(values: FloatArray, known: FloatArray | None) -> FloatArray:
+def spread_remainders(values: FloatArray, totals: FloatArray | None) -> FloatArray:
     """Each number to its floor or ceiling (by largest remainder) so that the last axis sums to what is known.
 
     Without a known sum everything sums to the nearest whole total. A known sum that no choice of neighbours has is met by
     moving the numbers that lose least.
     """
     shape = np.shape(values)
-    flat = np.reshape(values, (1, -1) if known is None else (-1, shape[-1]))
-    sums = np.rint(flat.sum(axis=1)) if known is None else np.reshape(known, -1)
+    flat = np.reshape(values, (1, -1) if totals is None else (-1, shape[-1]))
+    sums = np.rint(flat.sum(axis=1)) if totals is None else np.reshape(totals, -1)
     low = np.floor(flat + 1e-9)
     missing = np.rint(sums - low.sum(axis=1)).astype(np.int64)
     width = flat.shape[1]

@@ -47,7 +47,7 @@ class _Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _SummedTable:
     """A table of the answer, and the table of the list of which it is a sum."""
 
     space: CellSpace
@@ -91,15 +91,15 @@ def answer_from_list(
     stated = combined(remaining, domain)
     open_ones = {name: values for name, values in stated.items() if not cross.applies(name, values)}
     matching = _Matching(cross, domain, open_ones)
-    found = [_found(release, space, matching) for space in spaces]
-    if any(one is None for one in found):
+    pieces = [_piece(release, space, matching) for space in spaces]
+    if any(one is None for one in pieces):
         return None
     gone = dict.fromkeys(name for space in spaces for name in cross.uncounted(space, stated))
     cross.refuse(list(gone))
     if not cross.check_zeros(request_space, is_applied, open_ones):
         return None
     asked = _asked(request_space, filters, domain, margins)
-    return _answer(release, [one for one in found if one is not None], asked)
+    return _answer(release, [one for one in pieces if one is not None], asked)
 
 
 def _counts_records(asked: Mapping[str, Any]) -> bool:
@@ -119,11 +119,11 @@ def _leaves_out_zeros(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> b
     return is_nested or shows_structural_zero(space, margins)
 
 
-def _found(release: Release, space: CellSpace, matching: "_Matching") -> _Found | None:
+def _piece(release: Release, space: CellSpace, matching: "_Matching") -> _SummedTable | None:
     for table in sorted(release.tables, key=lambda t: len(t.values)):
         selections = matching.selections(table, space) if table.measure == "count" else None
         if selections is not None:
-            return _Found(space, table, selections)
+            return _SummedTable(space, table, selections)
     return None
 
 
@@ -202,11 +202,11 @@ class _Matching:
         return [common(m, covered(cells)) for m in members]
 
 
-def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any]) -> Release:
-    about, names = release.provenance, [one.source.name for one in found]
+def _answer(release: Release, pieces: Sequence[_SummedTable], asked: Mapping[str, Any]) -> Release:
+    about, names = release.provenance, [one.source.name for one in pieces]
     note = {"name": "sum of a stored list", "list": about.digest, "tables": names, "cost": "none"}
     nothing = {k: ("0" if k in ("rho", "delta", "epsilon") else v) for k, v in about.cost.items()}
-    tables = tuple(_table(release, one) for one in found)
+    tables = tuple(_table(release, one) for one in pieces)
     # The measured blocks of an adjusted list are not those of its sums.
     blocks = release.blocks if all(table.is_unbiased for table in tables) else ()
     law: Law = Joint("list", {"list": about.digest, "tables": names})
@@ -224,10 +224,10 @@ def _answer(release: Release, found: Sequence[_Found], asked: Mapping[str, Any])
     )
 
 
-def _table(release: Release, found: _Found) -> Table:
-    source, space, selections = found.source, found.space, found.selections
+def _table(release: Release, piece: _SummedTable) -> Table:
+    source, space, selections = piece.source, piece.space, piece.selections
     values = _summed(source.values.reshape(source.shape), selections)
-    variance = _variance(release, found)
+    variance = _variance(release, piece)
     own = [
         axis.variable for axis in source.space.axes if any(a.variable == axis.variable for a in space.axes)
     ]
@@ -257,13 +257,13 @@ def _block(table: Table, law: Censored) -> Block:
     return Block(name=table.name, space=table.space, values=table.values.astype(np.int64), law=law)
 
 
-def _variance(release: Release, found: _Found) -> FloatArray:
+def _variance(release: Release, piece: _SummedTable) -> FloatArray:
     """Exact: of one cell what the list says, of a sum what the list's law says."""
-    law, table, selections = release.law, found.source, found.selections
+    law, table, selections = release.law, piece.source, piece.selections
     is_one_draw = isinstance(law, Additive) or (
         isinstance(law, Joint) and law.structure == "nested" and len(release.blocks) == 1
     )
-    if found.is_picked or is_one_draw:
+    if piece.is_picked or is_one_draw:
         return _summed(table.variance.reshape(table.shape), selections)
     if isinstance(law, Joint) and law.structure == "margins":
         return _component_variance(law, table, selections)

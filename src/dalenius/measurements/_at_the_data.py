@@ -227,12 +227,12 @@ def dominance(
     A published flag, or a suppressed cell, would tell; the charged way is `statistics.dominance`.
     """
     owner, x = np.asarray(cells, dtype=np.int64), np.abs(np.asarray(values, dtype=np.int64))
-    found = {}
+    verdicts = {}
     for cell in np.unique(owner[owner >= 0]).tolist():
         own = np.sort(x[owner == cell])[::-1]
         total = int(own.sum())
-        found[cell] = {
+        verdicts[cell] = {
             "p%": 100 * (total - int(own[:2].sum())) < p * int(own[0]),
             "(n, k)": 100 * int(own[:n].sum()) > k * total,
         }
-    return found
+    return verdicts

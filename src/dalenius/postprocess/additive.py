@@ -48,12 +48,12 @@ class Consistent:
         margins = tuple(m for m, _ in arrays)
         workload = Workload(tuple(sizes[n] for n in names), margins)
         variances = {m: float(t.variance[0]) for m, t in zip(margins, release.tables, strict=True)}
-        found = least_squares(workload, dict(arrays), variances)
+        answers = least_squares(workload, dict(arrays), variances)
         components = workload.after_least_squares({m: 1 / v for m, v in variances.items()})
         tables = tuple(
             replace(
                 table,
-                values=restored(table, names, found[m]),
+                values=restored(table, names, answers[m]),
                 variance=np.full(len(table.values), workload.variance(components, m)),
             )
             for m, table in zip(margins, release.tables, strict=True)

@@ -53,9 +53,9 @@ class Anchor:
         used: set[Margin] = set()
 
         def known(margin: Margin) -> dict[Margin, FloatArray]:
-            found = _shared(margin, anchors)
-            used.update(found)
-            return found
+            shared = _shared(margin, anchors)
+            used.update(shared)
+            return shared
 
         values = tied(release, names, known)
         tables = tuple(

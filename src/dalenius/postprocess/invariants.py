@@ -124,10 +124,10 @@ class Invariants:
         return totals
 
 
-def _agree(known: Mapping[Margin, FloatArray], names: Sequence[str]) -> None:
+def _agree(truths: Mapping[Margin, FloatArray], names: Sequence[str]) -> None:
     """Refuse totals that contradict each other."""
-    for first, values in known.items():
-        for second, others in known.items():
+    for first, values in truths.items():
+        for second, others in truths.items():
             common = tuple(a for a in first if a in second)
             if not np.allclose(sum_out(values, first, common), sum_out(others, second, common), rtol=1e-9):
                 raise ParameterError(

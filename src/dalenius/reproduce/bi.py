@@ -65,8 +65,8 @@ def _analytic_variance(epsilon: float, delta: float) -> float:
 
     def excess(log_mu: float) -> float:
         mu = exp(log_mu)
-        found = ndtr(mu / 2 - epsilon / mu) - exp(epsilon) * ndtr(-mu / 2 - epsilon / mu)
-        return float(log(max(found, 1e-300)) - log(delta))
+        chance = ndtr(mu / 2 - epsilon / mu) - exp(epsilon) * ndtr(-mu / 2 - epsilon / mu)
+        return float(log(max(chance, 1e-300)) - log(delta))
 
     return float(exp(-2 * brentq(excess, -4, 3)))
 

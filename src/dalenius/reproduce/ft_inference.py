@@ -65,11 +65,11 @@ def simulate(
     mean = np.exp(level + effects + coefficient * rng.uniform(-0.5, 0.5, (groups, 1, 10, 10)))
     counts = rng.poisson(np.broadcast_to(mean, (groups, each, 10, 10))).reshape(-1, 10, 10)
     law = Additive(TruncatedLaplace(rate=Fraction(epsilon), limit=limit))
-    seen = from_values(counts[0], law)
-    released = seen.channel.send(counts, rng)
-    aware, _ = statistics(seen, released, independent(seen.names), None, None)
-    found = {"original": plain_ratio(counts), "naive": plain_ratio(released), "LR test": aware}
-    return {name: values.reshape(groups, each) for name, values in found.items()}
+    observation = from_values(counts[0], law)
+    released = observation.channel.send(counts, rng)
+    aware, _ = statistics(observation, released, independent(observation.names), None, None)
+    ratios = {"original": plain_ratio(counts), "naive": plain_ratio(released), "LR test": aware}
+    return {name: values.reshape(groups, each) for name, values in ratios.items()}
 
 
 def plain_ratio(tables: IntArray) -> FloatArray:
@@ -127,9 +127,9 @@ def table3(full: bool = False) -> list[Row]:
                 (percent, statistic, p_value),
                 strict=True,
             )
-            for (what, found, scale), (_, as_printed, _), paper in both:
+            for (what, ratios, scale), (_, as_printed, _), paper in both:
                 name = f"eps={epsilon} m={limit} {kind} {method}: {what}"
-                rows.append(_judged(name, paper, found, as_printed, scale, is_dependent=is_dependent))
+                rows.append(_judged(name, paper, ratios, as_printed, scale, is_dependent=is_dependent))
     return rows
 
 

@@ -163,12 +163,12 @@ def maximum(full: bool = False) -> list[Row]:
         low = (min(universe),) * (size + 1) + x
         return max(base**k * max(top - low[-1 - k], x[-1] - low[-2 - k]) for k in range(size + 1))
 
-    known: dict[tuple[int, ...], Fraction] = {}
+    memo: dict[tuple[int, ...], Fraction] = {}
     checks: dict[str, Callable[[tuple[int, ...]], bool]] = {
         "local, maximum": lambda x: local(largest, x, universe, Relation.REPLACE) == of_largest(x),
         "local, second maximum": lambda x: local(second, x, universe, Relation.REPLACE) == of_second(x),
         "smooth, maximum": lambda x: (
-            smooth(largest, x, universe, base, Relation.REPLACE, size, known) == smooth_of_largest(x)
+            smooth(largest, x, universe, base, Relation.REPLACE, size, memo) == smooth_of_largest(x)
         ),
     }
     rows = [row("data sets", None, len(data_sets))]

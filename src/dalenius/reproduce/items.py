@@ -91,16 +91,16 @@ def row(
 ) -> Row:
     """A row whose verdict follows from the printed text, unless the caller knows why the two disagree."""
     if isinstance(printed, bool) or isinstance(ours, bool) or printed is None or ours is None:
-        found = "not printed" if printed is None else ("equal" if printed == ours else "differs")
-        return Row(name=name, paper=printed, ours=ours, corrected=corrected, verdict=verdict or found)
+        outcome = "not printed" if printed is None else ("equal" if printed == ours else "differs")
+        return Row(name=name, paper=printed, ours=ours, corrected=corrected, verdict=verdict or outcome)
     paper = float(Decimal(printed))
     if isnan(ours):
-        found = "differs"
+        outcome = "differs"
     elif isclose(paper, ours, rel_tol=1e-12, abs_tol=1e-15):
-        found = "equal"
+        outcome = "equal"
     else:
-        found = "rounding" if agrees(printed, float(ours)) else "differs"
-    return Row(name=name, paper=paper, ours=ours, corrected=corrected, verdict=verdict or found)
+        outcome = "rounding" if agrees(printed, float(ours)) else "differs"
+    return Row(name=name, paper=paper, ours=ours, corrected=corrected, verdict=verdict or outcome)
 
 
 def _modules() -> list[Any]:

@@ -79,11 +79,11 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def theirs(request: Request, error: HTTPException) -> Response:
-        known: RequestError = NotFound("There is nothing at this address.")
+        own: RequestError = NotFound("There is nothing at this address.")
         if error.status_code != 404:
-            known = RequestError(str(error.detail)[:200])
-        body = encode(known).replace(
-            f'"code":"{known.code}"'.encode(),
+            own = RequestError(str(error.detail)[:200])
+        body = encode(own).replace(
+            f'"code":"{own.code}"'.encode(),
             f'"code":"{STATUS_CODES.get(error.status_code, "bad_request")}"'.encode(),
             1,
         )

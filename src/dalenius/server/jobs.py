@@ -127,8 +127,8 @@ class Queue:
         )
         if not rows:
             return None
-        found, job, state, error = rows[0]
-        if found != digest:
+        number, job, state, error = rows[0]
+        if number != digest:
             raise Conflict("This idempotency key was used before for another request.", key=key)
         is_fault = state == FAILED and json.loads(error)["status"] >= 500
         return None if state is None or is_fault else str(job)

@@ -74,13 +74,13 @@ class Guard:
             self._note(scope, answer, time.perf_counter() - started)
 
     def _limited(self, receive: Receive) -> Receive:
-        seen = 0
+        length = 0
 
         async def limited() -> Message:
-            nonlocal seen
+            nonlocal length
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._most:
+            length += len(message.get("body", b""))
+            if length > self._most:
                 raise BodyTooLarge(f"A body may have {self._most:,} bytes.", limit=self._most)
             return message
 

@@ -108,10 +108,10 @@ class _Supervisor:
         ended = []
         for pid in list(self._born):
             try:
-                found, _ = os.waitpid(pid, os.WNOHANG)
+                child, _ = os.waitpid(pid, os.WNOHANG)
             except ChildProcessError:
-                found = pid
-            if found:
+                child = pid
+            if child:
                 ended.append(pid)
         return ended
 

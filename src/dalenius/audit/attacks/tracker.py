@@ -34,7 +34,7 @@ def tracker(
 ) -> AttackResult:
     """Recover the size of a small group; the advantage is the share of trials in which it is found exactly, above chance."""
     rng = np.random.default_rng(seed)
-    found = direct = 0
+    hits = direct = 0
     for trial in range(trials):
         server = ask(trial)
         small = np.zeros(people, dtype=bool)
@@ -46,8 +46,8 @@ def tracker(
         three, four = server(half), server(~half)
         if None not in (one, two, three, four):
             assert one is not None and two is not None and three is not None and four is not None
-            found += round(one + two - three - four) == size
-    rate = found / trials
+            hits += round(one + two - three - four) == size
+    rate = hits / trials
     chance = 1 / 5
     return AttackResult(
         name="tracker",

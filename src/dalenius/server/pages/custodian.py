@@ -96,7 +96,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
     services = services_of(request)
     content = report.reveal()
     curator = services.desk.find(name).curator
-    found = _desk(
+    desk = _desk(
         request,
         "custodian/content.html",
         user,
@@ -111,8 +111,8 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
         policy=policy_digest(curator.policy)[:12],
         epsilon_of=lambda rho: f"{concentrated_epsilon(rho):.3g}",
     )
-    found.headers["cache-control"] = "no-store"
-    return found
+    desk.headers["cache-control"] = "no-store"
+    return desk
 
 
 @router.post("/datasets/{name}/list")

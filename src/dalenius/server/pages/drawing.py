@@ -51,10 +51,10 @@ def draw(
         )  # fmt: skip
         return drawn, note
     note = wording.t("release.chart_note" if has_margins else "release.chart_note_plain", level=confidence)
-    known = sum(mark.value is not None for mark in marks)
-    if not known:
+    filled = sum(mark.value is not None for mark in marks)
+    if not filled:
         return "", ""
-    note = _with_rest(wording, note, min(known, charts.MOST_BARS), len(marks))
+    note = _with_rest(wording, note, min(filled, charts.MOST_BARS), len(marks))
     drawn = charts.bars(
         marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text
     )

@@ -47,17 +47,17 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
     if not user.may_release:
         return []
     services = services_of(request)
-    found: dict[str, list[QuotaView]] = {}
+    views: dict[str, list[QuotaView]] = {}
     for dataset in services.reading.datasets(user):
-        if dataset.population not in found:
+        if dataset.population not in views:
             try:
                 quotas = [services.releasing.quota(user, dataset.name, page) for page in PAGES]
             except DaleniusError:
                 continue
-            found[dataset.population] = [
+            views[dataset.population] = [
                 quota for quota in quotas if quota.page == MASTER or quota.limit is not None or quota.charges
             ]
-    return [quota for quotas in found.values() for quota in quotas]
+    return [quota for quotas in views.values() for quota in quotas]
 
 
 def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
