@@ -9,7 +9,7 @@ Definition   which neighbours count, and what a sequence of profiles costs
 Adjustment   releases to release, without data
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -196,6 +196,18 @@ class KeyedStep(Protocol):
 
     def with_secret(self, *, fingerprint: str, secret: bytes) -> "Measurement":
         """The same step with the population's secret, for the file of this fingerprint."""
+
+
+@runtime_checkable
+class FunctionStep(Protocol):
+    """A measurement that may run a custodian's own function, which no plan knows: the curator gives it at the gate."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Digests of the functions that it runs; none for most."""
+
+    def with_functions(self, functions: Mapping[str, Any], stage: Callable[[str], None]) -> "Measurement":
+        """The same step with what runs them, and whoever hears how far it is."""
 
 
 @runtime_checkable

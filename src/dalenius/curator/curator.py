@@ -35,6 +35,7 @@ from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.linear.notebook import two_lines
 from dalenius.linear.tabulation import ADDITIVE
+from dalenius.measurements._function import OwnFunction
 from dalenius.postprocess._possible import within
 from dalenius.postprocess._show import adjustments, declared_totals, shown
 from dalenius.publish._document import as_read, from_json, to_json
@@ -84,7 +85,8 @@ class Curator:
         self.holding = Holding(document, ledger=ledger, policy=policy, data=data)
         self.document, self.policy, self.ledger = document, self.holding.policy, ledger
         self.domain = self.holding.domain
-        self.planner = Planner(domain=self.domain, policy=self.policy)
+        self._functions: dict[str, OwnFunction] = {}
+        self.planner = Planner(domain=self.domain, policy=self.policy, functions=self._functions)
         self._owns_ledger = owns_ledger
         self._rng = rng or SystemRandomness()
 
@@ -215,6 +217,15 @@ class Curator:
         """
         return self.holding.register(by=by, accept_unseen=accept_unseen)
 
+    def function(self, function: Callable[..., Any]) -> str:
+        """Give this process a function of blocks of records; what it is called in a request is returned.
+
+        The text of the function is run, in processes that know one block and nothing else; the ledger keeps its digest.
+        """
+        own = OwnFunction.of(function)
+        self._functions[own.digest] = own
+        return own.digest
+
     def plan(self, request: AskedLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
         document = self.asked(request)
@@ -255,6 +266,7 @@ class Curator:
         if published is not None:
             return shown(self._read(published, document), adjust)
         self._check_universe(document)
+        self.planner.check_functions(plan)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
@@ -282,6 +294,7 @@ class Curator:
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         if self.ledger.find(charge.key) is None:
             self._check_universe(document)
+            self.planner.check_functions(plan)
         return self.ledger.quote(charge)
 
     def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
@@ -417,6 +430,7 @@ class Curator:
         stage: Stage,
     ) -> Release:
         plan = gate.with_keys(plan, reservation.fingerprint, self.ledger.secret(self.domain.population))
+        plan = gate.with_functions(plan, self._functions, stage)
         passage = gate.run(
             plan,
             self.holding.source,

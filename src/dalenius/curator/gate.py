@@ -10,11 +10,20 @@ worst case was charged before the first row was read. Read this file to audit th
 4. Nothing about the content of the data can choose between two error messages: after the first fetch there is one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dalenius.core.budget import Cost
-from dalenius.core.contracts import KeyedStep, ListingSource, Measurement, OneScanSource, Plan, Source
+from dalenius.core.contracts import (
+    FunctionStep,
+    KeyedStep,
+    ListingSource,
+    Measurement,
+    OneScanSource,
+    Plan,
+    Source,
+)
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import LabelsQuery, Query, RowsQuery, TableQuery, ValuesQuery
@@ -46,6 +55,23 @@ def with_keys(plan: TablePlan, fingerprint: str, secret: bytes) -> TablePlan:
     )
     is_same = all(new is old for new, old in zip(steps, plan.measurements, strict=True))
     return plan if is_same else replace(plan, measurements=steps)
+
+
+def with_functions(plan: TablePlan, functions: Mapping[str, Any], stage: Stage) -> TablePlan:
+    """The plan whose steps know the custodian's own functions; no request document can bring one."""
+    if not functions_of(plan):
+        return plan
+    steps = tuple(
+        step.with_functions(functions, stage) if isinstance(step, FunctionStep) else step
+        for step in plan.measurements
+    )
+    return replace(plan, measurements=steps)
+
+
+def functions_of(plan: TablePlan) -> tuple[str, ...]:
+    """Digests of the custodian's own functions that a plan would run."""
+    steps = (step for step in plan.measurements if isinstance(step, FunctionStep))
+    return tuple(dict.fromkeys(name for step in steps for name in step.functions))
 
 
 def run(

@@ -4,11 +4,12 @@ Everything a plan says (cells, cost, law, expected error) is computable by anybo
 it, and refusing it, costs nothing and tells nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import starmap
 from math import inf, prod, sqrt
+from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.budget import Budget
@@ -19,6 +20,7 @@ from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
+from dalenius.curator.gate import functions_of
 from dalenius.errors import (
     DaleniusError,
     InternalError,
@@ -91,13 +93,26 @@ class Planner:
 
     domain: Domain
     policy: PolicyDocument
+    # The custodian's own functions of this process, by their digests; no document can add to them.
+    functions: Mapping[str, Any] = field(default_factory=dict)
 
     def plan(self, request: Asked) -> TablePlan:
         """A priced plan, or a refusal that says what to change."""
         plan = self.plan_stored(request)
+        self.check_functions(plan)
         for member in members_of(request):
             rules.check_universe(member, self.domain)
         return plan
+
+    def check_functions(self, plan: TablePlan) -> None:
+        """A function runs where the custodian gave it to this very process, and nowhere else."""
+        for name in functions_of(plan):
+            if name not in self.functions:
+                raise NotAllowed(
+                    f"The function {name:.80} is not one of this process: only the custodian's own program runs functions, after"
+                    " curator.function(…) gave them.",
+                    received=name,
+                )
 
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""

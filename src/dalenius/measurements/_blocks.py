@@ -6,8 +6,8 @@ neighbours, because a row that replaces another may have its draw. A block's num
 So a step on the list that is private for c replaced entries of a list of public length is private for the data, at the same price.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
+from dalenius.measurements._function import OwnFunction, Runner, Stage
 from dalenius.measurements._logistic import Design
 from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimate_sums
 
@@ -41,6 +42,10 @@ class Blocks:
     width: int = 1 << 16
     correction: str = "analytic"
     design: Design | None = None
+    # A custodian's own function by its digest, how long a block takes, and who runs it, whom no plan knows.
+    function: str = ""
+    seconds: Fraction = Fraction(1)
+    runner: Runner | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -99,8 +104,21 @@ class Blocks:
             return np.sort(self.points(list(thetas)))
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(1, self.count))
-        parts = np.split(values[order], ends)
-        return np.sort(np.array([self.reported(_sorted(part)) for part in parts], dtype=np.int64))
+        parts = [_sorted(part) for part in np.split(values[order], ends)]
+        if self.runner is not None:
+            return np.sort(self.points(self.runner.run(parts, self._units, float(self.seconds))))
+        return np.sort(np.array([self.reported(part) for part in parts], dtype=np.int64))
+
+    @property
+    def _units(self) -> list[float]:
+        others = () if self.design is None else self.design.predictors
+        return [float(self.unit), *(each.unit for each in others)]
+
+    def with_functions(self, functions: Mapping[str, OwnFunction], stage: Stage) -> "Blocks":
+        """The same blocks with whoever runs the custodian's function."""
+        if not self.function:
+            return self
+        return replace(self, runner=Runner(function=functions[self.function], stage=stage))
 
     def _sums(self, values: IntArray, places: IntArray) -> Iterator[Sums] | None:
         """Count, sum and sum of squares of every block, where these say all and are exact in floating point; None elsewhere."""

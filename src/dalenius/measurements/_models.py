@@ -202,6 +202,11 @@ def _binomial(theta: float) -> float:
     return float((1 + odds) ** 2 / odds)
 
 
+def _elsewhere(values: IntArray, unit: Any) -> float:
+    """A function of the custodian's runs in processes of its own; without them a block has no estimate."""
+    return nan
+
+
 def _firth(rows: IntArray, design: _logistic.Design) -> float:
     return _logistic.fitted(rows, design, is_penalised=True)
 
@@ -241,6 +246,15 @@ MODELS: Mapping[str, BlockModel] = {
         variance=lambda theta, spread: theta**2,
         inflation=2.0,
         is_firth=True,
+    ),
+    "function": BlockModel(
+        fit=_elsewhere,
+        corrected=_elsewhere,
+        central=_elsewhere,
+        # Of what it estimates nothing is known; as if it were a mean.
+        variance=lambda theta, spread: spread**2,
+        least=1,
+        corrections=_NO_FORMULA,
     ),
     "gamma": BlockModel(
         fit=_shape,

@@ -15,8 +15,8 @@ References
     its proof needs.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -61,6 +61,15 @@ class BlockTotals:
     def evidence(self) -> Evidence:
         """The mechanism's."""
         return self.mechanism.evidence
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The custodian's own function, if the blocks are judged by one."""
+        return tuple(filter(None, [self.blocks.function]))
+
+    def with_functions(self, functions: Mapping[str, Any], stage: Callable[[str], None]) -> "BlockTotals":
+        """The same step with whoever runs the function."""
+        return replace(self, blocks=self.blocks.with_functions(functions, stage))
 
     @property
     def needs(self) -> tuple[Query, ...]:

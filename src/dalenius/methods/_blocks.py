@@ -16,7 +16,7 @@ from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import RowsQuery, ValuesQuery
-from dalenius.core.rationals import plain
+from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.linear.estimates import STRUCTURE, estimated
@@ -44,6 +44,7 @@ QUARTILES = Fraction(1, 4)
 # Shares of the budget that the squares may take, of which the one with the narrowest predicted interval is used.
 SQUARES = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(2, 5))
 INTERCEPT, MOST_PREDICTORS = "intercept", 8
+FUNCTION, LEAST_SECONDS, MOST_SECONDS = "function", Fraction(1, 100), Fraction(60)
 _LEAST_BLOCKS = 20
 _HALF = Fraction(1, 2)
 # The distance of the quartiles of a normal law, in standard deviations.
@@ -115,9 +116,37 @@ def plan_blocks(question: Question, aggregate: str, lower: Fraction, upper: Frac
         upper=upper,
         unit=question.bounds.step,
         correction="central" if is_central else correction,
-        design=_design(question) if MODELS[name].takes_predictors else None,
+        design=_design(question) if _takes_predictors(question) else None,
     )
-    return plan(question, blocks)
+    return plan(question, replace(blocks, **_own(question)) if name == FUNCTION else blocks)
+
+
+def _takes_predictors(question: Question) -> bool:
+    """Whether records of several variables are fitted: by a regression, or by a function that is given them."""
+    name = str(question.parameter("model"))
+    is_function = name == FUNCTION and bool(question.parameter("predictors"))
+    return MODELS[name].takes_predictors or is_function
+
+
+def _own(question: Question) -> dict[str, Any]:
+    """Which function of the custodian's own, and for how long a block runs."""
+    function, seconds = question.parameter("function"), question.parameter("seconds", Fraction(1))
+    if function is None:
+        raise Unsupported(
+            'model = "function" needs function in [table]: what curator.function(…) of the custodian\'s own program gives.',
+            key="function",
+        )
+    if question.parameter("blocks") is None:
+        raise ParameterError(
+            "How many blocks are best for a function of your own is not known; write blocks.", name="blocks"
+        )
+    time = rational(seconds, "seconds")
+    if not LEAST_SECONDS <= time <= MOST_SECONDS:
+        raise ParameterError(
+            f"seconds must be from {plain(LEAST_SECONDS)} to {plain(MOST_SECONDS)}, for each block; received {plain(time)}.",
+            name="seconds",
+        )
+    return {"function": str(function), "seconds": time}
 
 
 def _correction(question: Question, name: str) -> str:
@@ -164,7 +193,8 @@ def _predictors(question: Question) -> tuple[str, ...]:
 def _design(question: Question) -> Design:
     """The declared bounds of the predictors, and which coefficient is asked for: the first one's unless it is named."""
     names = _predictors(question)
-    wanted = str(question.parameter("coefficient", names[0]))
+    is_regression = MODELS[str(question.parameter("model"))].takes_predictors
+    wanted = str(question.parameter("coefficient", names[0])) if is_regression else names[0]
     if wanted not in (INTERCEPT, *names):
         raise UnknownName.among("coefficient", wanted, [INTERCEPT, *names])
     bounds = [question.domain.variable(name).bounds for name in names]
@@ -175,7 +205,7 @@ def _design(question: Question) -> Design:
 
 
 def _query(question: Question) -> ValuesQuery | RowsQuery:
-    if not MODELS[str(question.parameter("model"))].takes_predictors:
+    if not _takes_predictors(question):
         return ValuesQuery(value=question.of, where=question.where)
     return RowsQuery(variables=(question.of, *_predictors(question)), where=question.where)
 
@@ -184,7 +214,7 @@ def _prediction(question: Question, blocks: Blocks, count: int | None = None) ->
     """For the declared number of records, or for blocks of the least size where only their number is known."""
     records = question.domain.public_size or (count or 2) * MODELS[blocks.model].least
     width = float(question.bounds.upper - question.bounds.lower)
-    if blocks.design is not None:
+    if blocks.design is not None and not blocks.function:
         place = blocks.design.coefficient
         # The intercept is as uncertain as a coefficient of a predictor that is one or zero.
         chosen = blocks.design.predictors[place - 1] if place else None
@@ -260,7 +290,8 @@ def _narrowest(
 
 
 def _remarks(question: Question) -> tuple[str, ...]:
-    return (remark("blocks"), *(() if wants_sampling(question) else (NOISE_ALONE,)))
+    own = [remark("function")] if str(question.parameter("model")) == FUNCTION else []
+    return (remark("blocks"), *own, *(() if wants_sampling(question) else (NOISE_ALONE,)))
 
 
 def _grid(blocks: Blocks) -> dict[str, Any]:
@@ -288,6 +319,8 @@ def _mean(question: Question, blocks: Blocks) -> TablePlan:
 
 def _named(question: Question, blocks: Blocks) -> str:
     """What the number is called: a coefficient after its predictor."""
+    if blocks.function:
+        return f"{blocks.function.split()[0]} of {question.of}"
     name = f"{blocks.model} of {question.of}"
     if blocks.design is None:
         return name

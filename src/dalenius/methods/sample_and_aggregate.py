@@ -39,6 +39,13 @@ class SampleAndAggregateParameters(Part):
     predictors: tuple[Name, ...] = Field(
         default=(), description="The numeric variables by which a logistic regression explains the outcome."
     )
+    function: Name | None = Field(
+        default=None, description="Name and digest of a function of the custodian's own program."
+    )
+    seconds: Exact | None = Field(
+        default=None,
+        description="How long a function runs for each block, whatever it does; 1 unless written.",
+    )
     coefficient: Name | None = Field(
         default=None,
         description='Whose coefficient is estimated: a predictor, at first the first, or "intercept".',

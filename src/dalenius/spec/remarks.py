@@ -14,6 +14,10 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Wiederholte Veröffentlichungen verraten durch ihre Streuung die Größe des Rauschens und damit etwas über die größten"
         " Werte der Daten; das wird nicht verbucht.",
     },
+    "function": {
+        "en": "The blocks were judged by a function of the custodian's own; its digest stands in the request.",
+        "de": "Die Blöcke wurden durch eine eigene Funktion der Datenhaltenden beurteilt; ihr Fingerabdruck steht in der Anfrage.",
+    },
     "scale": {
         "en": "The scale of the noise depends on the confidential data and is withheld, so no standard error can be published.",
         "de": "Die Größe des Rauschens hängt von den vertraulichen Daten ab und wird nicht genannt; deshalb kann kein Standardfehler"
