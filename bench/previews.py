@@ -18,7 +18,7 @@ from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError
 from dalenius.spec.load import load_asked
 from dalenius.spec.policy import PolicyDocument
-from dalenius.testing.attackers import grammar
+from dalenius.testing.attackers import grammar, worlds
 from dalenius.testing.toy import toy_domain
 
 BOUNDS = {"small": 9, "thousands": 5000, "wide": 200_000, "widest": 1 << 31}
@@ -66,7 +66,7 @@ def toy_of(chance: random.Random) -> Domain:
 
 def wide_of(chance: random.Random) -> Domain:
     """The domain of the attackers with wide numbers, wide weights and many rows to a person."""
-    domain = grammar.domain_of(chance)
+    domain = worlds.domain_of(chance)
     rows = chance.choice(ROWS)
     variables = dict(domain.variables)
     for name in ("age", "pay", "weight"):

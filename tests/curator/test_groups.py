@@ -15,9 +15,10 @@ from dalenius.errors import DaleniusError
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
-from dalenius.testing.attackers.grammar import POLICY, source_of
+from dalenius.testing.attackers.grammar import POLICY
 from dalenius.testing.attackers.neighbour_fuzzer import _promised
 from dalenius.testing.attackers.steps import pair_of
+from dalenius.testing.attackers.worlds import source_of
 
 PURE = {"definition": "pure", "epsilon": "2"}
 TABLES: dict[str, dict[str, Any]] = {

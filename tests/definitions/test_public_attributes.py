@@ -20,8 +20,8 @@ from dalenius.ledger.charge import PUBLIC_ATTRIBUTES
 from dalenius.spec.load import load_dataset, load_policy
 from dalenius.statistics import _public, count, magnitude_table
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.grammar import World
 from dalenius.testing.attackers.neighbour_fuzzer import ALLOWED, judged
+from dalenius.testing.attackers.worlds import World
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "few", "population": "few"},

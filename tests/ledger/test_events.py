@@ -16,8 +16,9 @@ from dalenius.ledger.events import events_in, events_of_charge, loss_of
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers.exhaustive import ROWS, tiny_domain
-from dalenius.testing.attackers.grammar import POLICY, source_of
+from dalenius.testing.attackers.grammar import POLICY
 from dalenius.testing.attackers.steps import pair_of
+from dalenius.testing.attackers.worlds import source_of
 from dalenius.testing.neighbours import neighbouring_pairs
 
 GAUSSIAN = {"definition": "zero_concentrated", "rho": "0.15"}

@@ -16,7 +16,7 @@ from dalenius.spec.canonical import canonical
 from dalenius.spec.request import RequestDocument
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
+from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
 
 WAYS = ("exponential", "permute_and_flip")
 MOVES = (("a", 2), ("b", 2), ("c", -1))
@@ -27,7 +27,7 @@ def request_of(way: str, which: str = "largest", **privacy: Any) -> dict[str, An
     return {"table": table, "privacy": {"definition": "pure", "epsilon": "1.5"} | privacy}
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS, ids=["add-remove", "replace", "persons"])
+@pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("which", ["largest", "smallest"])
 @pytest.mark.parametrize("way", WAYS)
 def test_no_neighbour_sees_more_than_promised_and_charged(

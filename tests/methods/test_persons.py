@@ -9,7 +9,7 @@ from dalenius import Curator
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics.persons import Persons
-from dalenius.testing.attackers.exhaustive import RELATIONS, worst_ratio
+from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, worst_ratio
 
 BUDGETS: tuple[dict[str, Any], ...] = (
     {"definition": "pure", "epsilon": "1.5"},
@@ -17,7 +17,7 @@ BUDGETS: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS, ids=["add-remove", "replace", "persons"])
+@pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "concentrated"])
 def test_no_neighbour_sees_more_than_promised_and_charged(
     budget: dict[str, Any], neighbours: Neighbours

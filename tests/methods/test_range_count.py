@@ -16,7 +16,7 @@ from dalenius.statistics.count import Count
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers import at_the_data
-from dalenius.testing.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
+from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
 
 
 def request_of(**keys: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def request_of(**keys: Any) -> dict[str, Any]:
     return {"table": table, "privacy": {"definition": "pure", "epsilon": "1.5"}}
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS, ids=["add-remove", "replace", "persons"])
+@pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 def test_no_neighbour_sees_more_than_promised_and_charged(neighbours: Neighbours) -> None:
     assert 0.9 < worst_ratio(request_of(), neighbours, most=2) <= 1 + 1e-9
 

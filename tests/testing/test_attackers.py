@@ -14,8 +14,9 @@ from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mean import Mean
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers import at_the_data, grammar, hostile_lines, neighbour_fuzzer
+from dalenius.testing.attackers import at_the_data, coverage, grammar, hostile_lines, neighbour_fuzzer, worlds
 from dalenius.testing.attackers.planted import FAULTS, Fault
+from dalenius.testing.planting import planted
 
 
 def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
@@ -94,10 +95,59 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
     assert found.broken
 
 
+def test_everything_that_can_be_asked_is_drawn_and_planned_by_an_attacker() -> None:
+    """From the registry: methods, keys, definitions, strategies, kinds of noise and steps, between every kind of neighbours."""
+    assert coverage.unplanned(1) == []
+
+
+def test_what_is_excepted_from_the_attackers_cannot_be_planned() -> None:
+    chance = random.Random(2)
+    assert coverage.EXCEPTED.keys() <= set(coverage.possible())
+    for facet in coverage.EXCEPTED:
+        assert facet not in coverage.searched(facet, chance, patience=8), facet
+
+
+def test_a_method_that_the_attackers_cannot_ask_for_is_noticed() -> None:
+    """A key that no request of theirs writes, and a method that is refused without it."""
+    text = '''
+        """A count that needs a key."""
+
+        from dalenius.errors import Unsupported
+        from dalenius.methods.count import CountMethod
+        from dalenius.spec.document import Part
+
+        __all__ = ["Needy"]
+
+
+        class Parameters(Part):
+            section = "[table] of a needy count"
+            needed: str | None = None
+
+
+        class Needy(CountMethod):
+            name = "needy"
+            Parameters = Parameters
+
+            @staticmethod
+            def plan(question):
+                if question.parameter("needed") is None:
+                    raise Unsupported("needed is needed.")
+                return CountMethod.plan(question)
+
+            @staticmethod
+            def written(parameters):
+                return "needy", dict(parameters)
+    '''
+    chance, wanted = random.Random(3), [("definition", "needy", "pure"), ("key", "needy", "needed")]
+    with planted("methods", "needy", text):
+        assert set(wanted) <= set(coverage.possible())
+        assert not any(facet in coverage.searched(facet, chance, patience=3) for facet in wanted)
+
+
 def test_lists_of_margins_are_planned_often_enough_to_be_attacked() -> None:
     chance, drawn, planned = random.Random(3), 0, 0
     while drawn < 40:
-        world, request = grammar.world_of(chance), grammar.request_of(chance, method_name="count")
+        world, request = worlds.world_of(chance), grammar.request_of(chance, method_name="count")
         if "margins" in request["table"]:
             drawn += 1
             request["privacy"] = {"definition": "zero_concentrated", "rho": "0.5"}

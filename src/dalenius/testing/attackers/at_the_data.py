@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core import registry
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Domain
 from dalenius.core.law import FloatArray, IntArray
-from dalenius.core.neighbours import Scope
+from dalenius.core.neighbours import Relation, Scope
+from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError
@@ -24,11 +26,12 @@ from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.data_dependent_selection import DataDependentSelection
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.range_query import RangeQuery
+from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 from dalenius.statistics.magnitude_table import Membership
-from dalenius.testing.attackers import grammar
-from dalenius.testing.attackers.grammar import Row, Unit
+from dalenius.testing.attackers import grammar, worlds
 from dalenius.testing.attackers.steps import fetched
+from dalenius.testing.attackers.worlds import Row, Unit
 
 Data = tuple[Unit, ...]
 MOST = 4
@@ -46,31 +49,59 @@ class Enumerated:
     broken: list[tuple[dict[str, Any], Data, Data, Data, float]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Case:
+    """A request with the domain and the policy that it is asked under; data that the domain speaks of come with it."""
+
+    domain: Domain
+    policy: PolicyDocument
+    scope: Scope
+    request: dict[str, Any]
+    data: Data = ()
+
+    @classmethod
+    def drawn(cls, chance: random.Random, definition: str, method: str = "") -> "Case":
+        """Any method, or the named one."""
+        scope = Scope(registry.get("definitions", definition).scope)
+        domain = worlds.domain_of(chance, is_plain=True)
+        request = grammar.request_of(chance, scope, method_name=method, definition=definition)
+        policies = (grammar.POLICY, grammar.PER_CELL) if scope is Scope.WITHIN_THE_DATA else (grammar.POLICY,)
+        policy = chance.choice(policies)
+        measure = request["table"]["measure"]
+        if measure not in ("mean", "variance"):
+            return cls(domain, policy, scope, request)
+        # These are of a declared number of rows, and of all of them.
+        data, request["table"] = _data(domain, chance), {"measure": measure, "of": "pay"}
+        near = replace(
+            domain.neighbours, relation=chance.choice((Relation.REPLACE, domain.neighbours.relation))
+        )
+        return cls(replace(domain, public_size=len(data), neighbours=near), policy, scope, request, data)
+
+    def planned(self) -> TablePlan:
+        """On the public path."""
+        return Planner(domain=self.domain, policy=self.policy).plan(
+            RequestDocument.model_validate(self.request)
+        )
+
+
 def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") -> Enumerated:
     """So many requests under individual and bootstrap privacy, each at one small data set."""
     chance, found = random.Random(seed), Enumerated()
     for _ in range(requests):
         name = definition or chance.choice(("individual", "bootstrap"))
-        scope = Scope.AT_THE_DATA if name == "individual" else Scope.WITHIN_THE_DATA
-        domain = grammar.domain_of(chance, is_plain=True)
-        request = grammar.request_of(chance, scope, method_name=method, definition=name)
-        policy = chance.choice((grammar.POLICY, grammar.PER_CELL)) if name == "bootstrap" else grammar.POLICY
-        data: Data = ()
-        if request["table"]["measure"] == "mean":
-            # A mean is of a declared number of rows, and of all of them.
-            data, request["table"] = _data(domain, chance), {"measure": "mean", "of": "pay"}
-            domain = replace(domain, public_size=len(data))
+        case = Case.drawn(chance, name, method)
+        request, domain = case.request, case.domain
         try:
-            plan = Planner(domain=domain, policy=policy).plan(RequestDocument.model_validate(request))
+            plan = case.planned()
         except (DaleniusError, ValueError):
             found.refused += 1
             continue
         found.requests += 1
         (step,) = plan.measurements
-        data = data or _data(domain, chance)
+        data = case.data or _data(domain, chance)
         loss = _Loss(domain, step, data)
         kind = f"{request['table']['measure']} / {name} / {type(step).__name__}"
-        for left, right in _sampled(pairs(domain, request, step, data, scope), chance):
+        for left, right in _sampled(pairs(domain, request, step, data, case.scope), chance):
             ratio = loss.between(left, right)
             found.pairs += 1
             found.worst[kind] = max(found.worst.get(kind, 0.0), ratio)
@@ -81,7 +112,7 @@ def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") ->
 
 def _data(domain: Domain, chance: random.Random) -> Data:
     """A few rows, often alike but for one value: what is at hand is then small, and what could be is not."""
-    units = [grammar.unit_of(domain, chance) for _ in range(chance.randint(1, MOST))]
+    units = [worlds.unit_of(domain, chance) for _ in range(chance.randint(1, MOST))]
     if chance.random() < 0.6:
         for i in range(1, len(units)):
             name = chance.choice(list(domain.variables))
@@ -121,8 +152,8 @@ def _around(domain: Domain, request: dict[str, Any], data: Data) -> Iterator[Dat
     table = request["table"]
     named = [a["variable"] if isinstance(a, dict) else a for a in table.get("rows", [])]
     read = dict.fromkeys([*named, *table.get("where", {}), *([table["of"]] if "of" in table else [])])
-    plain: Row = {name: grammar.RAW[name][0] for name in domain.variables}
-    values = product(*(dict.fromkeys(grammar.RAW[name]) for name in read))
+    plain: Row = {name: worlds.RAW[name][0] for name in domain.variables}
+    values = product(*(dict.fromkeys(worlds.RAW[name]) for name in read))
     every = [(plain | dict(zip(read, raw, strict=True)),) for raw in values]
     for i in range(len(data)):
         rest = (*data[:i], *data[i + 1 :])
@@ -137,7 +168,7 @@ def _around(domain: Domain, request: dict[str, Any], data: Data) -> Iterator[Dat
 def _cell(domain: Domain, step: BootstrapTotals, unit: Unit) -> list[int]:
     """In which cell of the table a row is, by its axes alone."""
     space = step.statistic.query.space
-    counted = grammar.source_of(domain, (unit,)).table(TableQuery(space=space))
+    counted = worlds.source_of(domain, (unit,)).table(TableQuery(space=space))
     return [int(n) for n in counted.open_below_the_gate()]
 
 
@@ -151,7 +182,7 @@ class _Loss:
     def _exact(self, data: Data) -> list[IntArray]:
         key = repr(data)
         if key not in self._known:
-            sealed = fetched(self._step, grammar.source_of(self._domain, data))
+            sealed = fetched(self._step, worlds.source_of(self._domain, data))
             self._known[key] = [one.open_below_the_gate() for one in sealed]
         exact: list[IntArray] = self._known[key]
         return exact

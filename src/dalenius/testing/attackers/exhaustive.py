@@ -13,12 +13,19 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.spec.policy import PolicyDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.grammar import POLICY, source_of
+from dalenius.testing.attackers.grammar import POLICY
 from dalenius.testing.attackers.neighbour_fuzzer import ratio_of
 from dalenius.testing.attackers.steps import pair_of
+from dalenius.testing.attackers.worlds import source_of
 from dalenius.testing.neighbours import neighbouring_pairs
 
-RELATIONS = (Neighbours(), Neighbours(relation=Relation.REPLACE), Neighbours(unit="person", max_rows=2))
+RELATIONS = (
+    Neighbours(),
+    Neighbours(relation=Relation.REPLACE),
+    Neighbours(unit="person", max_rows=2),
+    Neighbours(relation=Relation.REPLACE, unit="person", max_rows=2),
+)
+RELATION_NAMES = ("add-remove", "replace", "persons", "replaced persons")
 # A declared pair, and a row that a rule drops.
 ROWS = (("a", 2), ("b", -1), ("c", 0), (None, 1))
 

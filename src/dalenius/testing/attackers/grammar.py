@@ -1,18 +1,18 @@
-"""Random tiny data, random neighbours under the declared relation, and random requests over everything that can be asked."""
+"""Random requests over everything that can be asked: methods and definitions from the registry, each with any of its keys."""
 
 import random
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dalenius.core import registry
-from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
-from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.engines.memory import MemorySource
+from dalenius.core.neighbours import Scope
+from dalenius.exact.perturbation import kernel_of, to_text
+from dalenius.measurements._models import MODELS
+from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
+from dalenius.methods._blocks import FUNCTION
+from dalenius.methods._ranged_count import STRATEGIES
 from dalenius.spec.load import load_policy
 
-Row = dict[str, Any]
-Unit = tuple[Row, ...]
 Document = dict[str, Any]
 
 POLICY = load_policy(
@@ -39,19 +39,9 @@ PER_CELL = load_policy(
         "floors": {"bootstrap": 1},
     }
 )
-# Values as a file may hold them: declared, missing, unseen, outside the bounds, unreadable.
-RAW: dict[str, tuple[object, ...]] = {
-    "sex": ("f", "m", "f", "m", None, "?"),
-    "region": ("n", "e", "s", "n", "e", None, "x"),
-    "two": ("a", "b", "a", "b", None),
-    "age": (0, 1, 2, 3, 4, 5, 6, -4, 99, None, "old"),
-    "pay": (-3, -2, -1, 0, 1, 2, 3, 1000, None, "1e9"),
-    "weight": (0, "0.5", 1, 2, 3, 7, None),
-    "job": ("none", "x", "x", "y", "z", None, ""),
-}
-
-
-ESTIMATES = (
+# Methods whose answers are for the cells of a table: always, or as often as not.
+BY_CELL = ("count", "total", "mean", "dominance", "largest_total", "median", "quantile", "mode", "best")
+ALSO_BY_CELL = (
     "quantiles",
     "ratio",
     "covariance",
@@ -59,139 +49,69 @@ ESTIMATES = (
     "proportion",
     "variance",
     "standard_deviation",
+    "persons",
+    "distribution",
 )
-
-
-@dataclass(frozen=True)
-class World:
-    """A declared domain and units of raw rows in it; those that change come last.
-
-    One unit changes, or a group of them: `leaving` go, and `other` and `further` come.
-    """
-
-    domain: Domain
-    units: tuple[Unit, ...]
-    other: Unit | None
-    leaving: int = 1
-    further: tuple[Unit, ...] = ()
-
-    @property
-    def coming(self) -> tuple[Unit, ...]:
-        """The units that only the other side has."""
-        return (*(() if self.other is None else (self.other,)), *self.further)
-
-    @property
-    def has_group(self) -> bool:
-        """Whether more than one unit changes."""
-        return self.leaving > 1 or bool(self.further)
-
-    def source(self, *, is_changed: bool) -> MemorySource:
-        """One of the two neighbours as a source."""
-        units = (*self.units[: -self.leaving], *self.coming) if is_changed else self.units
-        return source_of(self.domain, units)
-
-
-def source_of(domain: Domain, units: tuple[Unit, ...]) -> MemorySource:
-    """Units as a source; a person is numbered by its place, and the last one has a name of its own."""
-    rows = [(number, row) for number, unit in enumerate(units) for row in unit]
-    columns: dict[str, list[object]] = {
-        variable.source_column: [row[name] for _, row in rows] for name, variable in domain.variables.items()
-    }
-    if domain.unit_id is not None:
-        columns[domain.unit_id] = [f"p{number}" for number, _ in rows]
-    return MemorySource(domain, columns, b"a secret of the attacker", rows=len(rows))
-
-
-def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
-    """Seven variables under random rules; `is_plain` for one row to a unit."""
-    rows = 1 if is_plain or chance.random() < 0.5 else chance.choice((1, 2, 3))
-    has_persons = rows > 1 or (not is_plain and chance.random() < 0.2)
-    relation = chance.choice(list(Relation))
-    categories = {
-        "sex": Categories(
-            labels=("f", "m"), missing=chance.choice(("drop", "m")), unseen=chance.choice(("drop", "f"))
-        ),
-        "region": Categories(labels=("n", "e", "s"), missing=chance.choice(("drop", "s")), unseen="drop"),
-        "two": Categories(labels=("a", "b"), missing=chance.choice(("a", "drop")), unseen="b"),
-    }
-    variables = {name: Variable(name=name, domain=c) for name, c in categories.items()}
-    level = Hierarchy.of("half", {"up": ("n", "e"), "down": ("s",)}, categories["region"])
-    variables["region"] = replace(variables["region"], hierarchies=(level,))
-    variables["two"] = replace(variables["two"], public_source="a public register")
-    texts = Categories(labels=("none", "other"), missing="none", unseen="other")
-    variables["job"] = Variable(name="job", domain=texts, is_unlisted=True)
-    for name, low, high in (("age", 0, chance.choice((1, 4, 6))), ("pay", chance.choice((-3, -1, 0)), 3)):
-        bounds = Bounds(
-            lower=Fraction(low),
-            upper=Fraction(high),
-            missing=chance.choice(("drop", str(low))),
-            outside=chance.choice(("clamp", "drop")),
+ORDER_STATISTICS = ("median", "quantile", "maximum", "minimum", "second_maximum")
+SMOOTH: tuple[Document, ...] = (
+    {"method": "cauchy"},
+    {"method": "lomax"},
+    {"method": "lomax", "beta": "1/20"},
+    {"method": "student"},
+    {"method": "polynomial", "shape": "5/2"},
+    {"method": "laplace_log_normal"},
+)
+# Noise that is described by its parameters; without them a mechanism is fitted to the budget.
+STATED: tuple[Document, ...] = (
+    {"mechanism": "truncated_laplace", "noise": {"limit": 9}},
+    {"mechanism": "truncated_normal", "noise": {"limit": 12}},
+    {"mechanism": "max_entropy", "noise": {"limit": 16, "variance": "20"}},
+    {"mechanism": "custom_utility", "noise": {"losses": [16, 9, 4, 1, 0, 1, 4, 9, 16]}},
+    {"mechanism": "hellinger", "noise": {"largest": 4}},
+    {
+        "mechanism": "perturbation_table",
+        "noise": {"table": to_text(kernel_of(TruncatedLaplace(Fraction(1), 6), 9, floor=0))},
+    },
+)
+# Some of a method's own keys, one of each list; what a draw of its own is made for stands in the functions below.
+KEYS: dict[str, tuple[Document, ...]] = {
+    "range_count": ({"at_least": 1}, {"at_most": 1}, {"at_least": 0, "at_most": 2}),
+    "quantile": ({"q": "1/4"}, {"q": "0.9"}),
+    "median": ({}, {}, {"q": "1/4"}),
+    # Few answers, so that every list of them can be gone through.
+    "quantiles": ({"q": ["1/2"]}, {"q": ["1/4", "3/4"]}, {"parts": 3, "error": "noise"}),
+    "boxplot": ({"error": "noise"}, {"error": "noise", "beyond": "1/10"}, {}),
+    "distribution": ({}, {"parts": 2}, {"at": [0]}, {"at": [0, 1]}),
+    "ratio": ({"other": "age"}, {"other": "age", "per": 10}),
+    "covariance": ({"other": "age"},),
+    "correlation": ({"other": "age"},),
+    "variance": ({}, {"error": "noise"}),
+    "standard_deviation": ({}, {"error": "noise"}),
+    "proportion": (
+        {"of": "sex", "among": ["f"]},
+        {"of": "age", "at_least": 2},
+        {"of": "age", "at_most": 2, "per": 100},
+    ),
+    "exponential_family": tuple(
+        {"family": family} for family in ("gaussian", "poisson", "exponential", "binomial")
+    ),
+    "mode": ({"method": "exponential"}, {"method": "permute_and_flip"}),
+    "best": tuple(
+        {"method": method, "which": which}
+        for method in ("exponential", "permute_and_flip")
+        for which in ("largest", "smallest")
+    ),
+    "dominance": ({"p": 10}, {"n": 1, "k": 60}),
+    "propose_test_release": tuple(
+        {"bound": bound, **estimate}
+        for bound in (1, 2)
+        for estimate in (
+            dict[str, str](),
+            {"estimate": "quantile", "q": "1/4"},
+            {"estimate": "interquartile"},
         )
-        variables[name] = Variable(name=name, domain=bounds)
-    variables["weight"] = Variable(
-        name="weight", domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2), missing="0")
-    )
-    return Domain(
-        name="attacked",
-        population="attacked",
-        version="1",
-        variables=variables,
-        neighbours=Neighbours(relation=relation, unit="person" if has_persons else "row", max_rows=rows),
-        unit_id="person" if has_persons else None,
-        structural_zeros=({"sex": ("m",), "region": ("s",)},) if chance.random() < 0.4 else (),
-    )
-
-
-def unit_of(domain: Domain, chance: random.Random) -> Unit:
-    """A row, or a person who may bring one row more than count."""
-    most = 1 if domain.unit_id is None else domain.neighbours.max_rows + 1
-    return tuple(row_of(domain, chance) for _ in range(chance.randint(1, most)))
-
-
-def row_of(domain: Domain, chance: random.Random) -> Row:
-    """One raw row."""
-    return {name: chance.choice(RAW[name]) for name in domain.variables}
-
-
-def world_of(chance: random.Random) -> World:
-    """Up to five units and the change of one of them."""
-    domain = domain_of(chance)
-    return redrawn(World(domain, (), None), chance)
-
-
-def redrawn(world: World, chance: random.Random, most: int = 5) -> World:
-    """Other units in the same domain."""
-    domain = world.domain
-    units = tuple(unit_of(domain, chance) for _ in range(chance.randint(1, most)))
-    other = unit_of(domain, chance) if domain.neighbours.is_replace else None
-    return World(domain, units, other)
-
-
-def grouped(world: World, chance: random.Random) -> World:
-    """Two units change at once: both are replaced, both go, or one goes and one comes."""
-    domain = world.domain
-    units = (*world.units, unit_of(domain, chance))
-    if domain.neighbours.is_replace:
-        return World(domain, units, world.other, leaving=2, further=(unit_of(domain, chance),))
-    if chance.random() < 0.7:
-        return World(domain, units, None, leaving=2)
-    return World(domain, units, None, leaving=1, further=(unit_of(domain, chance),))
-
-
-def mutated(world: World, chance: random.Random) -> World:
-    """One raw value changed, on either side."""
-    whole = [*world.units, *world.coming]
-    place = chance.randrange(len(whole))
-    unit = list(whole[place])
-    row = chance.randrange(len(unit))
-    name = chance.choice(list(world.domain.variables))
-    unit[row] = unit[row] | {name: chance.choice(RAW[name])}
-    whole[place] = tuple(unit)
-    units, coming = tuple(whole[: len(world.units)]), tuple(whole[len(world.units) :])
-    has_other = world.other is not None
-    return replace(
-        world, units=units, other=coming[0] if has_other else None, further=coming[1 if has_other else 0 :]
-    )
+    ),
+}
 
 
 def budget_of(chance: random.Random, name: str) -> Document:
@@ -225,8 +145,8 @@ def request_of(
     table: Document = {"measure": method.name}
     if method.takes_of:
         table["of"] = chance.choice(("age", "pay"))
-    _axes(table, method.name, chance)
-    _keys(table, method.name, scope, chance)
+    _axes(table, chance)
+    _keys(table, scope, chance)
     if method.name == "count":
         _counted(table, privacy, chance)
     elif method.name in ("total", "mean") and _is_listed(table, scope, chance):
@@ -247,7 +167,8 @@ def request_of(
 
 def _promised(table: Document, privacy: Document, chance: random.Random) -> None:
     """To whom, over how many waves, and how a list is priced."""
-    if "margins" in table and privacy["definition"] == "approximate" and chance.random() < 0.4:
+    is_list = bool({"margins", "ranges"} & table.keys())
+    if is_list and privacy["definition"] == "approximate" and chance.random() < 0.4:
         privacy["price"] = "loss"
     if chance.random() < 0.1:
         privacy["group"] = 2
@@ -255,20 +176,11 @@ def _promised(table: Document, privacy: Document, chance: random.Random) -> None
         privacy["waves"] = 2
 
 
-def _axes(table: Document, method: str, chance: random.Random) -> None:
+def _axes(table: Document, chance: random.Random) -> None:
+    method = table["measure"]
     if method == "labels":
         table |= {"rows": ["job"], "most": chance.choice((1, 1, 2))}
-    if method in (
-        "count",
-        "total",
-        "mean",
-        "dominance",
-        "largest_total",
-        "median",
-        "quantile",
-        "mode",
-        "best",
-    ) or (method in ESTIMATES and chance.random() < 0.5):
+    if method in BY_CELL or (method in ALSO_BY_CELL and chance.random() < 0.5):
         axes: list[Any] = ["sex", "region", "two", {"variable": "region", "level": "half"}]
         axes.append({"variable": "age", "cuts": [0, 1, 4]})
         named = chance.sample(axes, chance.choice((0, 1, 1, 2, 3)))
@@ -277,49 +189,43 @@ def _axes(table: Document, method: str, chance: random.Random) -> None:
             table["rows"] = named
 
 
-def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> None:
+def _keys(table: Document, scope: Scope, chance: random.Random) -> None:
     """Some of the method's own keys."""
-    if scope is Scope.AT_THE_DATA and method not in ("count", "largest_total") and chance.random() < 0.3:
-        table["group"] = 2
-    if method == "quantile":
-        table["q"] = chance.choice(("1/4", "0.9"))
-    everywhere = scope is Scope.EVERYWHERE
-    if everywhere and method in ("median", "quantile", "maximum", "minimum", "second_maximum"):
-        named = chance.choice((None, "exponential", "cauchy", "lomax", "student", "polynomial"))
-        if named is not None or method not in ("median", "quantile"):
-            table["method"] = named or "cauchy"
-            table.pop("rows", None)
-    if everywhere and method == "total" and chance.random() < 0.3:
-        table["learn_bounds"] = "1/4"
-        table["rows"] = table.get("rows", [])[:1]
+    method, everywhere = table["measure"], scope is Scope.EVERYWHERE
+    if method in KEYS:
+        table |= chance.choice(KEYS[method])
+    if scope is Scope.AT_THE_DATA:
+        if "group" in registry.get("methods", method).Parameters.model_fields and chance.random() < 0.3:
+            table["group"] = 2
+        if method in ("count", "range_count") and chance.random() < 0.3:
+            table["clamp"] = chance.choice(("none", "size"))
     if scope is Scope.WITHIN_THE_DATA and method == "total":
         table["membership"] = chance.choice(("private", "public"))
-    if method == "range_count":
-        table["at_least"] = 1
-    if method == "quantiles":
-        # Few answers, so that every list of them can be gone through.
-        keys: tuple[Document, ...] = ({"q": ["1/2"]}, {"q": ["1/4", "3/4"]}, {"parts": 3, "error": "noise"})
-        table |= chance.choice(keys)
-    if method in ("ratio", "covariance", "correlation"):
-        table |= {"of": "pay", "other": "age"}
-    if method == "proportion":
-        table |= chance.choice(({"of": "sex", "among": ["f"]}, {"of": "age", "at_least": 2}))
-    if method in ("mean", "ratio") and everywhere and chance.random() < 0.5:
+        table |= chance.choice(({}, {}, {"option": "one"}, {"declared": ["2"]}))
+    if everywhere:
+        _keys_everywhere(table, method, chance)
+
+
+def _keys_everywhere(table: Document, method: str, chance: random.Random) -> None:
+    if method in ORDER_STATISTICS:
+        is_quantile = method in ("median", "quantile")
+        further: tuple[Document, ...] = (
+            ({}, {"method": "exponential"}, {"method": "unbounded"}, {"method": "unbounded", "growth": 2})
+            if is_quantile
+            else ()
+        )
+        keys = chance.choice((*further, *SMOOTH))
+        table |= keys
+        if keys:
+            table.pop("rows", None)
+    if method == "total" and chance.random() < 0.3:
+        table["learn_bounds"] = "1/4"
+        table["rows"] = table.get("rows", [])[:1]
+    if method in ("mean", "ratio") and chance.random() < 0.5:
         table["error"] = chance.choice(("noise", "sampling"))
-    if method == "exponential_family":
-        table["family"] = chance.choice(("gaussian", "poisson", "exponential", "binomial"))
-    if method in ("mode", "best"):
-        table["method"] = chance.choice(("exponential", "permute_and_flip"))
-    if method == "best":
-        table["which"] = chance.choice(("largest", "smallest"))
-    if method == "dominance":
-        table |= chance.choice(({"p": 10}, {"n": 1, "k": 60}))
     if method == "sample_and_aggregate":
         _blocks(table, chance)
-    if method == "propose_test_release":
-        table["bound"] = chance.choice((1, 2))
-        table |= chance.choice(({}, {"estimate": "quantile", "q": "1/4"}, {"estimate": "interquartile"}))
-    if method in ("total", "mean", "proportion") and everywhere and chance.random() < 0.15:
+    if method in ("total", "mean", "proportion") and chance.random() < 0.15:
         # Every replicate is one more part of the answer; each shows what a bootstrap is.
         table |= {"error": "bootstrap", "replicates": chance.choice((2, 3))}
         if method != "proportion" and chance.random() < 0.3:
@@ -329,30 +235,74 @@ def _keys(table: Document, method: str, scope: Scope, chance: random.Random) -> 
 
 def _blocks(table: Document, chance: random.Random) -> None:
     """A model, a range that not all values lie in, and blocks of which most are empty on tiny data."""
+    model = chance.choice([name for name in MODELS if name != FUNCTION])
     table |= {
-        "model": chance.choice(("gaussian_mean", "huber", "gaussian_variance", "exponential", "logit")),
+        "model": model,
         "range": chance.choice(([0, 3], [-1, 1], [1, 2])),
         "blocks": chance.choice((2, 3, 40)),
         "aggregate": chance.choice(("mean", "mean", "median", "winsorised")),
-        "correction": chance.choice(("none", "none", "analytic", "jackknife")),
+        "correction": chance.choice(("none", *MODELS[model].corrections)),
     }
+    if MODELS[model].takes_predictors:
+        table |= {"of": "age", "predictors": ["pay"]}
+        table |= chance.choice(({}, {"coefficient": "intercept"}))
     if table["aggregate"] != "median" and chance.random() < 0.5:
         table["error"] = "noise"
 
 
 def _counted(table: Document, privacy: Document, chance: random.Random) -> None:
-    if privacy["definition"] == "individual":
+    definition = privacy["definition"]
+    if definition == "individual":
         table.pop("rows", None)
         return
+    if definition == "public_attributes":
+        return
     kind = chance.random()
-    if kind > 0.9:
-        table["keyed"] = True
-    elif kind > 0.8:
-        table["sample"] = chance.choice(("1/2", "1/10"))
-    if kind < 0.2:
+    if kind < 0.1:
         table["weight"] = "weight"
-    elif kind < 0.6 and table.get("rows"):
+    elif kind < 0.4 and table.get("rows"):
         _listed(table, privacy, chance)
+    elif kind < 0.65 and table.get("rows"):
+        _ranged(table, privacy, chance)
+    elif kind < 0.7:
+        table |= {"rows": ["region"], "refine": "half", "refine_from": chance.choice((1, 2))}
+        if chance.random() < 0.5:
+            table["refine_share"] = "1/2"
+    elif kind < 0.8:
+        privacy |= chance.choice(STATED)
+        # These laws are what they are, whatever may be spent; they fit a large amount only.
+        privacy |= {name: most for name, most in (("epsilon", "4"), ("delta", "0.1")) if name in privacy}
+    elif kind < 0.87:
+        table["sample"] = chance.choice(("1/2", "1/10"))
+    elif kind < 0.93:
+        table["keyed"] = True
+
+
+def _ranged(table: Document, privacy: Document, chance: random.Random) -> None:
+    """Ranges of the axes, or boxes of them."""
+    ends = {"sex": ("f", "m"), "region": ("n", "e", "s"), "two": ("a", "b"), "region.half": ("up", "down")}
+    names = [
+        axis
+        if isinstance(axis, str)
+        else ".".join((axis["variable"], *([axis["level"]] if "level" in axis else [])))
+        for axis in table["rows"]
+    ]
+
+    def pair(name: str) -> list[str]:
+        places = sorted(chance.choices(range(len(ends[name])), k=2))
+        return [ends[name][place] for place in places]
+
+    listed = [name for name in names if name in ends]
+    if listed and chance.random() < 0.3:
+        table["ranges"] = [{name: pair(name) for name in listed} for _ in range(chance.choice((1, 2, 3)))]
+    else:
+        kinds: list[Any] = ["all", "prefixes", 1, 2]
+        table["ranges"] = {
+            name: chance.choice([*kinds, [pair(name)]] if name in ends else kinds)
+            for name in chance.sample(names, chance.randint(1, len(names)))
+        }
+    if chance.random() < 0.7:
+        privacy["strategy"] = chance.choice(STRATEGIES)
 
 
 def _is_listed(table: Document, scope: Scope, chance: random.Random) -> bool:

@@ -7,19 +7,23 @@ Sums are in floats and round *down* where a grid is needed, so that a loss above
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from math import exp
+from math import exp, floor, isqrt, log
 from typing import Protocol, cast
 
 import numpy as np
 
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw
 from dalenius.errors import TooLarge
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 _UNIT = 1e-3
 _LARGEST = 60.0
 _FAINTEST = -650.0
-_MOST_POINTS = 400_000
 _MOST_LISTED = 2_000_000
+_FARTHEST = 1 << 55
+# Noise with a larger scale is not listed answer by answer.
+_WIDE = 1000
 
 
 class Divergence(Protocol):
@@ -40,10 +44,11 @@ class Divergence(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AnswerPart:
-    """One independent part of an answer: log-probabilities of its outcomes on either side."""
+    """One independent part of an answer: log-probabilities of its outcomes on either side, and which share of a hockey stick is sure."""
 
     here: FloatArray
     there: FloatArray
+    share: float = 1.0
     _orders: dict[float, float] = field(default_factory=dict, repr=False)
 
     def reversed(self) -> "AnswerPart":
@@ -52,7 +57,7 @@ class AnswerPart:
 
     @cached_property
     def _reversed(self) -> "AnswerPart":
-        return AnswerPart(self.there, self.here)
+        return AnswerPart(self.there, self.here, self.share)
 
     def _possible(self) -> tuple[FloatArray, FloatArray]:
         kept = self.here > -np.inf
@@ -66,7 +71,7 @@ class AnswerPart:
     def delta(self, epsilon: float) -> float:
         """By summing."""
         here, there = self._possible()
-        return float(np.maximum(np.exp(here) - np.exp(there + epsilon), 0.0).sum())
+        return self.share * float(np.maximum(np.exp(here) - np.exp(there + epsilon), 0.0).sum())
 
     def beyond(self, epsilon: float) -> float:
         """By summing; losses within a rounding of epsilon are not beyond it."""
@@ -195,8 +200,45 @@ def shifted(law: IntegerLaw, shift: int) -> AnswerPart:
 @lru_cache(maxsize=512)
 def _shifted(held: Hashable, shift: int) -> AnswerPart:
     law = cast(IntegerLaw, held)
+    if isinstance(law, DiscreteGaussian) and law.sigma_squared > _WIDE**2:
+        return _thinned(law, shift)
+    if isinstance(law, DiscreteLaplace):
+        return _lumped(law, shift)
     points, here = listed(law, shift)
     return AnswerPart(here, _log_pmf(law, points - shift))
+
+
+def _thinned(law: DiscreteGaussian, shift: int) -> AnswerPart:
+    """Multiples of a small part of the standard deviation: sums of powers over them are those over all integers (Poisson's summation).
+
+    Ratios do not depend on which answers are listed. A hockey stick has a bend, at which the sum over multiples is off by a part of
+    less than 1e-4; so much is taken off.
+    """
+    stride = isqrt(floor(law.sigma_squared)) // 500
+    most = _reach(law, shift) // stride
+    if most > _MOST_LISTED:
+        raise TooLarge("Too many answers to be listed.", received=most, limit=_MOST_LISTED)
+    points = np.arange(-most, most + 1, dtype=np.int64) * stride
+    sides = [_log_pmf(law, points - centre) + log(stride) for centre in (0, shift)]
+    return AnswerPart(sides[0], sides[1], share=1 - 1e-4)
+
+
+def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
+    """Runs of answers as one answer each: beyond both centres all ratios are alike, and between them a run shows a little less."""
+    rate, (low, high) = float(law.rate), sorted((0, shift))
+    width = max(1, min((high - low) // 1000, floor(1 / (200 * rate))))
+    if high - low > _MOST_LISTED * width:
+        raise TooLarge("Too many answers to be listed.", received=high - low, limit=_MOST_LISTED * width)
+    between = np.arange(low, high, width, dtype=np.int64)
+    outer = np.array([low - _FARTHEST, 0, 1, shift, shift + 1, high + _FARTHEST], dtype=np.int64)
+    ends = np.unique(np.concatenate([between, outer]))
+    first, last = ends[:-1], ends[1:] - 1
+    size = np.log(-np.expm1(-rate * (last - first + 1))) - np.log(-np.expm1(-rate))
+    sides = []
+    for centre in (0, shift):
+        nearest = np.where(first >= centre, first - centre, centre - last)
+        sides.append(_log_pmf(law, nearest) + size)
+    return AnswerPart(sides[0], sides[1])
 
 
 def listed(law: IntegerLaw, shift: int) -> tuple[IntArray, FloatArray]:
@@ -219,6 +261,6 @@ def _reach(law: IntegerLaw, shift: int) -> int:
     if low is not None and high is not None:
         return max(-low, high) + abs(shift)
     reach = 16
-    while reach < _MOST_POINTS and float(_log_pmf(law, np.array([reach], dtype=np.int64))[0]) > _FAINTEST:
+    while reach < _FARTHEST and float(_log_pmf(law, np.array([reach], dtype=np.int64))[0]) > _FAINTEST:
         reach *= 2
     return reach + abs(shift)

@@ -16,7 +16,6 @@ import numpy as np
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw
 from dalenius.core.sealed import Sealed
 from dalenius.errors import TooLarge
-from dalenius.exact.several_quantiles import chances
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
@@ -27,6 +26,7 @@ from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, listed, shifted
+from dalenius.testing.attackers.selections import lists_of
 
 Exact = tuple[Sealed[IntArray], ...]
 # All partitions of so many records are gone through.
@@ -99,32 +99,18 @@ def block_totals(step: BlockTotals, here: Exact, there: Exact) -> list[AnswerPar
 
 def block_quantiles(step: ApproximateQuantiles, here: Exact, there: Exact) -> list[AnswerPart]:
     """Selections among what the blocks of every partition say."""
-    laws = [_selections(step, side[0].open_below_the_gate()) for side in (here, there)]
-    answers = sorted(laws[0].keys() | laws[1].keys())
-    with np.errstate(divide="ignore"):
-        sides = [np.log(np.array([law.get(a, 0.0) for a in answers])) for law in laws]
+    sides = [_selections(step, side[0].open_below_the_gate()) for side in (here, there)]
     return [AnswerPart(sides[0], sides[1])]
 
 
-def _selections(step: ApproximateQuantiles, values: IntArray) -> dict[tuple[int, ...], float]:
+def _selections(step: ApproximateQuantiles, values: IntArray) -> FloatArray:
     assert step.blocks is not None
     lists: dict[tuple[int, ...], float] = {}
     for numbers, chance in _parted(step.blocks, values):
-        said = tuple(numbers.tolist())
+        said = tuple(sorted(numbers.tolist()))
         lists[said] = lists.get(said, 0.0) + chance
-    whole: dict[tuple[int, ...], float] = {}
-    for said, chance in lists.items():
-        law = chances(
-            np.array(said),
-            step.low,
-            step.high,
-            step.ranks(0).steps,
-            step.level_epsilon,
-            step.neighbours.max_rows,
-        )
-        for answer, odds in law.items():
-            whole[answer] = whole.get(answer, 0.0) + chance * float(odds)
-    return whole
+    laws = [log(chance) + lists_of(step, np.array(said)) for said, chance in lists.items()]
+    return np.asarray(np.logaddexp.reduce(laws, axis=0))
 
 
 def _parted(blocks: Blocks, values: IntArray) -> Iterator[tuple[IntArray, float]]:

@@ -13,18 +13,20 @@ from functools import lru_cache, partial
 from typing import Any
 from unittest.mock import patch
 
+from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conversions import rho_to_delta
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError, TooLarge
 from dalenius.measurements._blocks import Blocks
 from dalenius.methods import _blocks
 from dalenius.spec.request import RequestDocument
-from dalenius.testing.attackers import grammar
-from dalenius.testing.attackers.grammar import World
+from dalenius.testing.attackers import grammar, worlds
 from dalenius.testing.attackers.losses import Divergence
 from dalenius.testing.attackers.steps import pair_of
+from dalenius.testing.attackers.worlds import World
 
 ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
@@ -130,7 +132,7 @@ def attack(
     for number in range(tries):
         is_steered = worst is not None and number >= tries // 3
         drawn = (
-            grammar.mutated(worst.world, chance)
+            worlds.mutated(worst.world, chance)
             if worst and is_steered
             else _neighbours(world, chance, most, plan.group)
         )
@@ -142,8 +144,15 @@ def attack(
 
 def _neighbours(world: World, chance: random.Random, most: int, group: int) -> World:
     """One unit changes, or two where the promise is made to so many."""
-    drawn = grammar.redrawn(world, chance, most)
-    return grammar.grouped(drawn, chance) if group > 1 and chance.random() < 0.7 else drawn
+    drawn = worlds.redrawn(world, chance, most)
+    return worlds.grouped(drawn, chance) if group > 1 and chance.random() < 0.7 else drawn
+
+
+def drawn(chance: random.Random, method: str = "", definition: str = "") -> tuple[World, dict[str, Any]]:
+    """A request, and a pair of neighbours for which its definition makes its promise."""
+    scope = Scope(registry.get("definitions", definition).scope) if definition else Scope.EVERYWHERE
+    world = worlds.world_of(chance, has_public=scope is Scope.GIVEN_THE_PUBLIC)
+    return world, grammar.request_of(chance, scope, method_name=method, definition=definition)
 
 
 def planned(world: World, request: dict[str, Any]) -> TablePlan:
@@ -170,8 +179,7 @@ def fuzz(
     """
     chance, findings = random.Random(seed), Findings()
     while findings.planned < requests:
-        world = grammar.world_of(chance)
-        request = grammar.request_of(chance, method_name=method, definition=definition)
+        world, request = drawn(chance, method, definition)
         for part, fixed in (keys or {}).items():
             merged = request[part] | fixed
             request[part] = {name: value for name, value in merged.items() if value is not None}

@@ -4,13 +4,15 @@ Each is one wrong line of the kind that has been written before: a person's rows
 once, a dropped probability, a bound that is not applied.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import floor, isfinite, isqrt
+from math import isqrt
 from typing import Any
 from unittest.mock import patch
+
+import numpy as np
 
 from dalenius.core import conversions
 from dalenius.core.domain import CellSpace
@@ -18,11 +20,15 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
 from dalenius.exact.amplification import SecretSample
+from dalenius.exact.smooth_noise import LaplaceLogNormal
+from dalenius.linear import ranges
 from dalenius.linear.amounts import Amounts
+from dalenius.linear.ranges import Factor
 from dalenius.measurements import (
     _blocks,
     block_totals,
     exponential_quantile,
+    factored_table,
     fourier,
     keyed_list,
     label_selection,
@@ -39,8 +45,10 @@ from dalenius.measurements.residual import Residual
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.methods import _ranged_count
 from dalenius.methods._replicates import Resampled
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
+from dalenius.statistics import count
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
@@ -122,6 +130,10 @@ def _halved(right: Any) -> property:
     return property(lambda self: right.fget(self) // 2)
 
 
+def _eighth(right: Any) -> property:
+    return property(lambda self: right.fget(self) / 8)
+
+
 def _keyed_alike(right: Wrong) -> Wrong:
     def wrong(law: Any, cells: Any, secret: bytes, description: Mapping[str, Any]) -> Any:
         return right(law, cells, secret, {**description, "fingerprint": ""})
@@ -130,12 +142,11 @@ def _keyed_alike(right: Wrong) -> Wrong:
 
 
 def _beyond_the_range(right: Wrong) -> Wrong:
-    """What a block says, wherever it lies."""
+    """What blocks say, wherever it lies."""
 
-    def wrong(self: _blocks.Blocks, theta: float) -> int:
-        if not isfinite(theta):
-            return int(right(self, theta))
-        return floor((theta - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5)
+    def wrong(self: _blocks.Blocks, thetas: Sequence[float]) -> Any:
+        places = (np.array(thetas) - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5
+        return np.where(np.isfinite(places), np.floor(places), right(self, thetas)).astype(np.int64)
 
     return wrong
 
@@ -148,19 +159,35 @@ def _half_reach(right: Wrong) -> Wrong:
     return wrong
 
 
+def _without_the_top(right: Wrong) -> Wrong:
+    """The tree of an axis without its longest runs."""
+
+    def lowered(factor: Factor) -> Factor:
+        longest = max((after - first for first, after, _ in factor.intervals), default=0)
+        kept = tuple(run for run in factor.intervals if run[1] - run[0] < longest)
+        return replace(factor, intervals=kept) if kept else factor
+
+    return lambda factors, **k: right(tuple(lowered(factor) for factor in factors), **k)
+
+
 # The planner's own noise: some of what may be named takes long to plan, and the fault is elsewhere.
-_PLAIN_COUNT: Mapping[str, object] = {
+PLAIN_COUNT: Mapping[str, object] = {
     "weight": None,
     "margins": None,
     "universe": None,
     "objective": None,
     "keyed": None,
     "sample": None,
+    "ranges": None,
+    "refine": None,
+    "refine_from": None,
+    "refine_share": None,
 }
 _PLAIN: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"mechanism": None, "strategy": None},
-    "table": _PLAIN_COUNT,
+    "privacy": {"mechanism": None, "noise": None, "strategy": None},
+    "table": PLAIN_COUNT,
 }
+_NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None}
 _SUMS: Mapping[str, Mapping[str, object]] = {
     "table": {
         "error": None,
@@ -173,13 +200,18 @@ _SUMS: Mapping[str, Mapping[str, object]] = {
     "privacy": {"strategy": None},
 }
 _ALL_MARGINS: Mapping[str, object] = {"margins": "all", "universe": "complete", "weight": None}
+_COUNTED_MARGINS: Mapping[str, object] = {**PLAIN_COUNT, **_ALL_MARGINS}
+_RANGES: Mapping[str, Mapping[str, object]] = {
+    "privacy": {"mechanism": None, "noise": None, "strategy": "hierarchical", "delta": None},
+    "table": {**PLAIN_COUNT, "rows": ["region"], "ranges": {"region": "all"}},
+}
 _KEYED: Mapping[str, Mapping[str, object]] = {
-    "table": {**_PLAIN_COUNT, "keyed": True},
-    "privacy": {"mechanism": "discrete_laplace", "strategy": None},
+    "table": {**PLAIN_COUNT, "keyed": True},
+    "privacy": {"mechanism": "discrete_laplace", "noise": None, "strategy": None},
 }
 _SAMPLED: Mapping[str, Mapping[str, object]] = {
-    "table": {**_PLAIN_COUNT, "sample": "1/10"},
-    "privacy": {"mechanism": "discrete_laplace", "strategy": None},
+    "table": {**PLAIN_COUNT, "sample": "1/10"},
+    "privacy": {"mechanism": "discrete_laplace", "noise": None, "strategy": None},
 }
 _BLOCKS: Mapping[str, Mapping[str, object]] = {
     "table": {
@@ -202,18 +234,16 @@ _REPLICATES: Mapping[str, Mapping[str, object]] = {
     "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
 }
 _FOURIER: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"strategy": "fourier", "mechanism": None},
-    "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
+    "privacy": {"strategy": "fourier", "mechanism": None, "noise": None},
+    "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
 }
 _TREE: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"strategy": "tree", "mechanism": None, "delta": None},
+    "privacy": {"strategy": "tree", "mechanism": None, "noise": None, "delta": None},
     "table": {
-        **_ALL_MARGINS,
+        **_COUNTED_MARGINS,
         "rows": ["region", "sex"],
         "margins": [["region", "sex"], ["region.half"]],
         "objective": "cells",
-        "keyed": None,
-        "sample": None,
     },
 }
 
@@ -232,7 +262,7 @@ FAULTS: tuple[Fault, ...] = (
         "sensitivity",
         _as_added,
         "count",
-        keys={**_PLAIN, "table": {**_PLAIN_COUNT, "rows": ["sex"]}},
+        keys={**_PLAIN, "table": {**PLAIN_COUNT, "rows": ["sex"]}},
     ),
     Fault("a replaced value counts once", MagnitudeTable, "sensitivity", _as_added, "total", keys=_SUMS),
     Fault(
@@ -249,7 +279,7 @@ FAULTS: tuple[Fault, ...] = (
         "sensitivity",
         lambda right: lambda self, near: right(replace(self, largest=isqrt(self.largest)), near),
         "count",
-        keys={"table": {"weight": "weight"}},
+        keys={**_PLAIN, "table": {**PLAIN_COUNT, "weight": "weight"}},
     ),
     Fault(
         "the error of the design is priced by half of its squares",
@@ -273,7 +303,7 @@ FAULTS: tuple[Fault, ...] = (
         "table",
         _without_zeros,
         "count",
-        keys={**_PLAIN, "table": {**_PLAIN_COUNT, "rows": ["sex", "region"]}},
+        keys={**_PLAIN, "table": {**PLAIN_COUNT, "rows": ["sex", "region"]}},
     ),
     Fault(
         "noise is booked at half its price",
@@ -281,7 +311,7 @@ FAULTS: tuple[Fault, ...] = (
         "profile",
         _half_price,
         "count",
-        keys={"privacy": {"mechanism": "discrete_laplace"}},
+        keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "mechanism": "discrete_laplace"}},
     ),
     Fault(
         "normal noise is booked at half its price",
@@ -290,7 +320,7 @@ FAULTS: tuple[Fault, ...] = (
         _half_price,
         "count",
         "zero_concentrated",
-        keys={"privacy": {"mechanism": "discrete_gaussian"}},
+        keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "mechanism": "discrete_gaussian"}},
     ),
     Fault(
         "one number of a list is booked at half its price", NoisyValues, "profile", _half_price, "dominance"
@@ -301,7 +331,7 @@ FAULTS: tuple[Fault, ...] = (
         "score_change",
         lambda right: lambda *a, **k: right(*a, **k) / 2,
         "median",
-        keys={"table": {"method": "exponential"}},
+        keys={"table": {"method": "exponential", **_NO_SHAPE}},
     ),
     Fault(
         "a person's rows move one quantile as one",
@@ -309,7 +339,7 @@ FAULTS: tuple[Fault, ...] = (
         "_change",
         lambda _: property(lambda s: Fraction(1)),
         "median",
-        keys={"table": {"method": None}},
+        keys={"table": {"method": None, **_NO_SHAPE}},
     ),
     Fault(
         "the smooth sensitivity is its floor",
@@ -326,8 +356,8 @@ FAULTS: tuple[Fault, ...] = (
         "count",
         "zero_concentrated",
         keys={
-            "privacy": {"strategy": "residual", "mechanism": None, "delta": None},
-            "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
+            "privacy": {"strategy": "residual", "mechanism": None, "noise": None, "delta": None},
+            "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
         },
     ),
     Fault(
@@ -349,6 +379,59 @@ FAULTS: tuple[Fault, ...] = (
         keys=_TREE,
     ),
     Fault(
+        "a row costs half in the tree of an axis",
+        (factored_table, _ranged_count),
+        "row_cost",
+        lambda right: lambda factors, **k: right(factors, **k) // 2,
+        "count",
+        "zero_concentrated",
+        keys=_RANGES,
+    ),
+    Fault(
+        "a replaced row stays in its branch of the tree of an axis",
+        (factored_table, _ranged_count),
+        "swap_cost",
+        lambda right: ranges.row_cost,
+        "count",
+        keys=_RANGES,
+    ),
+    Fault(
+        "the tree of an axis is one level higher than it is priced for",
+        (factored_table, _ranged_count),
+        "row_cost",
+        _without_the_top,
+        "count",
+        "zero_concentrated",
+        keys=_RANGES,
+    ),
+    Fault(
+        "a person's rows count as one in ranges",
+        factored_table.FactoredTable,
+        "profile",
+        _with_neighbours(max_rows=1),
+        "count",
+        "zero_concentrated",
+        keys={**_RANGES, "privacy": {**_RANGES["privacy"], "strategy": "ranges"}},
+    ),
+    Fault(
+        "Laplace-log-normal noise is far too small",
+        LaplaceLogNormal,
+        "scale",
+        _eighth,
+        "median",
+        "zero_concentrated",
+        keys={"table": {"method": "laplace_log_normal", **_NO_SHAPE, "rows": None}},
+    ),
+    Fault(
+        "a row stays in its private cell",
+        count,
+        "reachable",
+        lambda right: lambda query, near: 1,
+        "count",
+        "public_attributes",
+        keys={"table": {"rows": ["two", "sex"]}},
+    ),
+    Fault(
         "a row adds half of its bound to a list of totals",
         Amounts,
         "largest",
@@ -368,8 +451,14 @@ FAULTS: tuple[Fault, ...] = (
         "count",
         "approximate",
         keys={
-            "privacy": {"strategy": "residual", "mechanism": None, "price": "loss", "group": None},
-            "table": {**_ALL_MARGINS, "rows": ["sex", "two"]},
+            "privacy": {
+                "strategy": "residual",
+                "mechanism": None,
+                "noise": None,
+                "price": "loss",
+                "group": None,
+            },
+            "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
         },
     ),
     Fault(
@@ -378,7 +467,7 @@ FAULTS: tuple[Fault, ...] = (
         "grouped",
         lambda right: lambda self, size: self,
         "count",
-        keys={"table": _PLAIN_COUNT, "privacy": {"mechanism": None, "strategy": None, "group": 2}},
+        keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "group": 2}},
     ),
     Fault(
         "a text is listed one unit too early",
@@ -464,7 +553,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "what a block says is not held to its range",
         _blocks.Blocks,
-        "point",
+        "points",
         _beyond_the_range,
         "sample_and_aggregate",
         keys=_BLOCKS,

@@ -17,8 +17,8 @@ from dalenius.curator import gate
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError
 from dalenius.spec.request import RequestDocument
-from dalenius.testing.attackers import grammar
-from dalenius.testing.attackers.grammar import World
+from dalenius.testing.attackers import grammar, worlds
+from dalenius.testing.attackers.worlds import World
 
 
 @dataclass
@@ -87,7 +87,7 @@ def traces(seed: int, requests: int, *, scope: Any, pairs: int = 4) -> Iterator[
     """Requests over the grammar, each on some pairs of neighbours: which kind, and both traces."""
     chance = random.Random(seed)
     for number in range(requests):
-        world = grammar.world_of(chance)
+        world = worlds.world_of(chance)
         request = grammar.request_of(chance, scope)
         try:
             plan = Planner(domain=world.domain, policy=grammar.POLICY).plan(
@@ -96,6 +96,6 @@ def traces(seed: int, requests: int, *, scope: Any, pairs: int = 4) -> Iterator[
         except (DaleniusError, ValueError):
             continue
         for _ in range(pairs):
-            drawn = grammar.redrawn(world, chance)
+            drawn = worlds.redrawn(world, chance)
             both = [played(plan, drawn, is_changed=changed, seed=number) for changed in (False, True)]
-            yield " + ".join(both[0].steps), both[0], both[1]
+            yield " + ".join((*both[0].steps, plan.strategy)), both[0], both[1]

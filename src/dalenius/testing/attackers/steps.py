@@ -8,21 +8,17 @@ measurement has to be added here.
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from math import atan, exp, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.contracts import Measurement, Plan, Source
-from dalenius.core.law import FloatArray, IntArray, IntegerLaw
+from dalenius.core.law import IntArray, IntegerLaw
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import InternalError
-from dalenius.exact.order_statistics import rational_base
-from dalenius.exact.several_quantiles import chances
-from dalenius.exact.smooth_noise import Cauchy, Polynomial, StudentT
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.clipped_totals import ClippedTotals
@@ -46,14 +42,13 @@ from dalenius.measurements.sampled_count import SampledCount
 from dalenius.measurements.smooth import Smooth
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.measurements.unbounded_quantile import UnboundedQuantile
-from dalenius.measurements.unbounded_quantile import chances as threshold_chances
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
 from dalenius.methods._quantiles import QuantilesPlan
 from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.testing import neighbours
-from dalenius.testing.attackers import mixed_steps
+from dalenius.testing.attackers import mixed_steps, selections
 from dalenius.testing.attackers.losses import Adaptive, AnswerPart, Together, certain, shifted
 
 Exact = tuple[Sealed[IntArray], ...]
@@ -224,157 +219,9 @@ def _kernelled(step: Any, here: Exact, there: Exact) -> list[AnswerPart]:
     return channels
 
 
-def _selected(
-    values: IntArray, low: int, high: int, q: Fraction, epsilon: Fraction, change: Fraction
-) -> FloatArray:
-    """Log-probabilities of an exponential mechanism over the grid, from its definition.
-
-    The score of y is how many of q's parts it is away from the quantile; its weight falls by exp(-epsilon / (2 change)).
-    """
-    n, a, b = len(values), q.numerator, q.denominator
-    points = np.arange(low, high + 1)
-    inside = np.clip(values, low, high)
-    less = np.array([(inside < y).sum() for y in points])
-    upto = np.array([(inside <= y).sum() for y in points])
-    score = np.maximum(0, np.maximum(b * less - a * n, a * n - b * upto))
-    # Integer weights are a little flatter than the exponential, by the base that they are made of.
-    rate = -np.log(float(rational_base(epsilon / (2 * change))))
-    weight = -rate * score
-    return np.asarray(weight - np.logaddexp.reduce(weight))
-
-
-def _quantile(step: ExponentialQuantile, here: Exact, there: Exact) -> list[AnswerPart]:
-    sides = [
-        _selected(
-            e[0].open_below_the_gate(),
-            step.low,
-            step.high,
-            step.q,
-            step.epsilon,
-            step._change(step.neighbours),
-        )
-        for e in (here, there)
-    ]
-    return [AnswerPart(sides[0], sides[1])]
-
-
-def _quantiles(step: QuantileTable, here: Exact, there: Exact) -> list[AnswerPart]:
-    channels = []
-    for i, both in enumerate(zip(here, there, strict=True)):
-        if i in step.space.structural_indices:
-            continue
-        sides = [
-            _selected(e.open_below_the_gate(), step.low, step.high, step.q, step.cell_epsilon, step._change)
-            for e in both
-        ]
-        channels.append(AnswerPart(sides[0], sides[1]))
-    return channels
-
-
 def _several_quantiles(step: ApproximateQuantiles, here: Exact, there: Exact) -> list[AnswerPart]:
-    """Every list of answers of a cell, on the grid of whole steps."""
-    if step.blocks is not None:
-        return mixed_steps.block_quantiles(step, here, there)
-    channels = []
-    for cell, both in enumerate(zip(here, there, strict=True)):
-        if cell in step.space.structural_indices:
-            continue
-        laws = [
-            chances(
-                e.open_below_the_gate(),
-                step.low,
-                step.high,
-                step.ranks(cell).steps,
-                step.level_epsilon,
-                step.neighbours.max_rows,
-            )
-            for e in both
-        ]
-        answers = sorted(laws[0].keys() | laws[1].keys())
-        with np.errstate(divide="ignore"):
-            sides = [np.log(np.array([float(law.get(a, 0)) for a in answers])) for law in laws]
-        channels.append(AnswerPart(sides[0], sides[1]))
-    return channels
-
-
-def _flipped(step: PermuteAndFlip, here: Exact, there: Exact) -> list[AnswerPart]:
-    """Candidates arrive at uniform times: r is chosen if its coin falls on heads and no earlier one's did.
-
-    P(r) = h_r times the integral over t of the product of 1 - t h_i over the others, a polynomial that the quadrature
-    sums exactly.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(24)
-    times = (nodes + 1) / 2
-    sides = []
-    for side in (here, there):
-        heads = np.exp(_scaled(step, side))
-        alone = 1 - np.outer(times, heads)
-        reached = np.stack([np.prod(np.delete(alone, r, axis=1), axis=1) for r in range(len(heads))])
-        with np.errstate(divide="ignore"):
-            sides.append(np.log(heads * (reached @ weights) / 2))
-    return [AnswerPart(sides[0], sides[1])]
-
-
-def _exponential(step: ExponentialSelection, here: Exact, there: Exact) -> list[AnswerPart]:
-    sides = [scores - np.logaddexp.reduce(scores) for scores in (_scaled(step, here), _scaled(step, there))]
-    return [AnswerPart(sides[0], sides[1])]
-
-
-def _scaled(step: Any, exact: Exact) -> FloatArray:
-    """Scores of the possible cells in units of the choice, the best one at zero."""
-    scores = step.sign * exact[0].open_below_the_gate().astype(np.float64)
-    scores = np.delete(scores, list(step.query.space.structural_indices))
-    return np.asarray(float(step.rate) * (scores - scores.max()))
-
-
-def _smooth(step: Smooth, here: Exact, there: Exact) -> list[AnswerPart]:
-    sides = [_smooth_law(step, e[0].open_below_the_gate()) for e in (here, there)]
-    return [AnswerPart(sides[0], sides[1])]
-
-
-def _unbounded(step: UnboundedQuantile, here: Exact, there: Exact) -> list[AnswerPart]:
-    sides = [
-        np.log(np.array([float(mass) for mass in threshold_chances(step, e[0].open_below_the_gate())]))
-        for e in (here, there)
-    ]
-    return [AnswerPart(sides[0], sides[1])]
-
-
-def _smooth_law(step: Smooth, values: IntArray) -> FloatArray:
-    """round(f + scale S Z) cut to the bounds, by the distribution function of Z."""
-    unit = getattr(step.statistic, "unit", 1)
-    low, high = step.statistic.low * unit, step.statistic.high * unit
-    size = step.statistic.smooth(values, rational_base(step.noise.beta), step.neighbours, step.least)
-    centre, scale = float(step.statistic.value(values)), float(size * step.noise.scale)
-    edges = [(k + 0.5 - centre) / scale for k in range(low, high)]
-    below = [0.0, *(_distribution(step.noise, z) for z in edges), 1.0]
-    above = [1.0, *(_distribution(step.noise, -z) for z in edges), 0.0]
-    masses = [
-        b - a if a < 0.5 else c - d
-        for a, b, c, d in zip(below[:-1], below[1:], above[:-1], above[1:], strict=True)
-    ]
-    return np.asarray(np.log(np.array(masses)))
-
-
-def _distribution(noise: Any, z: float) -> float:
-    """P(Z <= z), accurate in the lower tail."""
-    if isinstance(noise, Cauchy):
-        return atan(-1 / z) / pi if z < -1 else 0.5 + atan(z) / pi
-    if isinstance(noise, StudentT):
-        from scipy.stats import t
-
-        return float(t.cdf(z * sqrt(float(noise.nu)), float(noise.nu)))
-    if isinstance(noise, Polynomial):
-        from scipy.special import betainc
-
-        # |z|^g / (1 + |z|^g) has a beta law; its upper tail is that of the complement.
-        g = float(noise.g)
-        rest = 1 / (1 + abs(z) ** g)
-        tail = 0.5 * float(betainc(1 - 1 / g, 1 / g, rest))
-        return tail if z < 0 else 1 - tail
-    k = float(noise.k)
-    tail = 0.5 * exp(-(k - 1) * log1p(abs(z)))
-    return tail if z < 0 else 1 - tail
+    listed = selections.several_quantiles if step.blocks is None else mixed_steps.block_quantiles
+    return listed(step, here, there)
 
 
 def _learned(plan: Any, first: LearnedBounds, here: Source, there: Source) -> Adaptive:
@@ -382,7 +229,7 @@ def _learned(plan: Any, first: LearnedBounds, here: Source, there: Source) -> Ad
     exact = fetched(first, here), fetched(first, there)
     cells = [
         [
-            _selected(
+            selections.selected(
                 np.abs(e.open_below_the_gate()), 0, first.largest, first.q, first.epsilon, first._change
             )
             for e in side
@@ -454,15 +301,15 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     ClippedTotals: _with_laws(_clipped_laws),
     Residual: _residual,
     TreeResidual: _tree_residual,
-    ExponentialQuantile: _quantile,
-    QuantileTable: _quantiles,
+    ExponentialQuantile: selections.quantile,
+    QuantileTable: selections.quantiles_by_cell,
     ApproximateQuantiles: _several_quantiles,
-    Smooth: _smooth,
-    UnboundedQuantile: _unbounded,
+    Smooth: selections.smooth,
+    UnboundedQuantile: selections.unbounded,
     Hellinger: _kernelled,
     PerturbationTable: _kernelled,
-    PermuteAndFlip: _flipped,
-    ExponentialSelection: _exponential,
+    PermuteAndFlip: selections.flipped,
+    ExponentialSelection: selections.exponential,
     KeyedList: mixed_steps.keyed,
     SampledCount: mixed_steps.sampled,
     BlockTotals: mixed_steps.block_totals,
