@@ -52,6 +52,12 @@ def keep(name: str, result: dict[str, Any], run: dict[str, Any], *, quick: bool)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, default=str) + "\n")
 
 
+def processor_seconds() -> dict[str, float]:
+    """What each kept run took."""
+    documents = [json.loads(path.read_text()) for path in RESULTS.glob("*.json")]
+    return {document["check"]: document["processor_seconds"] for document in documents}
+
+
 def page() -> str:
     """The whole page."""
     kept = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]

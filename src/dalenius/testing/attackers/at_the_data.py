@@ -50,7 +50,7 @@ class Enumerated:
 
 
 @dataclass(frozen=True)
-class Case:
+class SmallCase:
     """A request with the domain and the policy that it is asked under; data that the domain speaks of come with it."""
 
     domain: Domain
@@ -60,7 +60,7 @@ class Case:
     data: Data = ()
 
     @classmethod
-    def drawn(cls, chance: random.Random, definition: str, method: str = "") -> "Case":
+    def drawn(cls, chance: random.Random, definition: str, method: str = "") -> "SmallCase":
         """Any method, or the named one."""
         scope = Scope(registry.get("definitions", definition).scope)
         domain = worlds.domain_of(chance, is_plain=True)
@@ -86,28 +86,28 @@ class Case:
 
 def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") -> Enumerated:
     """So many requests under individual and bootstrap privacy, each at one small data set."""
-    chance, found = random.Random(seed), Enumerated()
+    chance, findings = random.Random(seed), Enumerated()
     for _ in range(requests):
         name = definition or chance.choice(("individual", "bootstrap"))
-        case = Case.drawn(chance, name, method)
+        case = SmallCase.drawn(chance, name, method)
         request, domain = case.request, case.domain
         try:
             plan = case.planned()
         except (DaleniusError, ValueError):
-            found.refused += 1
+            findings.refused += 1
             continue
-        found.requests += 1
+        findings.requests += 1
         (step,) = plan.measurements
         data = case.data or _data(domain, chance)
         loss = _Loss(domain, step, data)
         kind = f"{request['table']['measure']} / {name} / {type(step).__name__}"
         for left, right in _sampled(pairs(domain, request, step, data, case.scope), chance):
             ratio = loss.between(left, right)
-            found.pairs += 1
-            found.worst[kind] = max(found.worst.get(kind, 0.0), ratio)
+            findings.pairs += 1
+            findings.worst[kind] = max(findings.worst.get(kind, 0.0), ratio)
             if ratio > 1 + 1e-9:
-                found.broken.append((request, data, left, right, ratio))
-    return found
+                findings.broken.append((request, data, left, right, ratio))
+    return findings
 
 
 def _data(domain: Domain, chance: random.Random) -> Data:

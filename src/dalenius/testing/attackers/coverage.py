@@ -119,7 +119,7 @@ def _definition(what: str, method: str, chance: random.Random) -> str:
 def _asked(chance: random.Random, method: str, definition: str) -> Asked:
     """A request of the fuzzer that is for its definition."""
     if Scope(registry.get("definitions", definition).scope).is_data_dependent:
-        case = at_the_data.Case.drawn(chance, definition, method)
+        case = at_the_data.SmallCase.drawn(chance, definition, method)
         return case.request, case.domain.neighbours, case.planned
     world, request = neighbour_fuzzer.drawn(chance, method, definition)
     return request, world.domain.neighbours, partial(neighbour_fuzzer.planned, world, request)

@@ -5,11 +5,13 @@ then steered: a raw value of the worst pair is changed, and the change is kept i
 """
 
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
+from math import inf
 from typing import Any
 from unittest.mock import patch
 
@@ -67,6 +69,17 @@ class Findings:
         self.worst[kind] = max(self.worst.get(kind, 0.0), triple.ratio)
         if triple.ratio > ALLOWED:
             self.broken.append(triple)
+
+    def add(self, other: "Findings") -> None:
+        """What another run saw."""
+        self.triples += other.triples
+        self.planned += other.planned
+        self.refused += other.refused
+        self.too_wide += other.too_wide
+        self.kinds += other.kinds
+        self.broken += other.broken
+        for kind, ratio in other.worst.items():
+            self.worst[kind] = max(self.worst.get(kind, 0.0), ratio)
 
 
 def ratio_of(plan: TablePlan, pair: Any, *, is_booked: bool = True) -> float:
@@ -171,14 +184,16 @@ def fuzz(
     definition: str = "",
     keys: Mapping[str, Mapping[str, object]] | None = None,
     is_ended_by_fault: bool = False,
+    seconds: float = inf,
 ) -> Findings:
     """So many plans, each on so many pairs; a method, a definition or keys of a part of the request may be fixed.
 
     Refused requests, and those with laws that are too wide to be listed, do not count: an attacker that is mostly refused would report that it found nothing. A fixed key that
-    is None is left out of the request.
+    is None is left out of the request. After so many seconds of processor time there are fewer plans.
     """
     chance, findings = random.Random(seed), Findings()
-    while findings.planned < requests:
+    begun = time.process_time()
+    while findings.planned < requests and time.process_time() - begun < seconds:
         world, request = drawn(chance, method, definition)
         for part, fixed in (keys or {}).items():
             merged = request[part] | fixed

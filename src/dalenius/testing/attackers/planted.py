@@ -164,8 +164,8 @@ def _without_the_top(right: Wrong) -> Wrong:
 
     def lowered(factor: Factor) -> Factor:
         longest = max((after - first for first, after, _ in factor.intervals), default=0)
-        kept = tuple(run for run in factor.intervals if run[1] - run[0] < longest)
-        return replace(factor, intervals=kept) if kept else factor
+        shorter = tuple(run for run in factor.intervals if run[1] - run[0] < longest)
+        return replace(factor, intervals=shorter) if shorter else factor
 
     return lambda factors, **k: right(tuple(lowered(factor) for factor in factors), **k)
 

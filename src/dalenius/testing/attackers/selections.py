@@ -81,9 +81,9 @@ def several(
         laws = np.zeros((width, width, width))
         for first, last in np.unique(np.stack([a, b], axis=1), axis=0).tolist():
             ends = (low + first, low + last)
-            kept = inside[(inside >= ends[0]) & ((inside < ends[1]) | (step.right == count))]
-            rank = step.part * len(kept) + step.shift
-            laws[first, last, first : last + 1] = _ranked(kept, *ends, PARTS, rank, rate)
+            part = inside[(inside >= ends[0]) & ((inside < ends[1]) | (step.right == count))]
+            rank = step.part * len(part) + step.shift
+            laws[first, last, first : last + 1] = _ranked(part, *ends, PARTS, rank, rate)
         sizes = b - a + 1
         begun = np.repeat(np.arange(len(lists)), sizes)
         answer = np.arange(len(begun)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + a[begun]
