@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dalenius.core.domain import Variable
+from dalenius.core.domain import Domain, Variable
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import LabelsQuery
@@ -12,7 +12,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
-from dalenius.spec.method import Words, spelled
+from dalenius.spec.method import FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 
@@ -35,10 +35,18 @@ class LabelsMethod:
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = True
     finds_labels: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = LabelsParameters
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "most": FormField(
+            kind=FieldKind.WHOLE,
+            labels={"en": "Texts of a unit that count", "de": "Texte einer Einheit, die zählen"},
+            usual="1",
+            first="1",
+        )
+    }
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Number of units with a text that is not declared",
@@ -57,6 +65,11 @@ class LabelsMethod:
             "privacy": {"definition": "approximate", "epsilon": 8, "delta": "1e-3"},
         },
     )
+
+    @staticmethod
+    def suits(domain: Domain) -> bool:
+        """Where the custodian lets texts be found."""
+        return any(variable.is_unlisted for variable in domain.variables.values())
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
@@ -31,7 +32,7 @@ class PersonsMethod:
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = False
+    is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = PersonsParameters
     words: ClassVar[Mapping[str, Words]] = {
@@ -56,6 +57,11 @@ class PersonsMethod:
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
     )
+
+    @staticmethod
+    def suits(domain: Domain) -> bool:
+        """Where rows are of persons: elsewhere every row is one, and a count says the same."""
+        return domain.unit_id is not None
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

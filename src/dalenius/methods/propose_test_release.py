@@ -15,7 +15,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.propose_test_release import DistanceStatistic, ProposeTestRelease
 from dalenius.methods._priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.interquartile import Interquartile
@@ -43,8 +43,32 @@ class ProposeTestReleaseMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
+    is_one_number: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = ProposeTestReleaseParameters
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "estimate": FormField(
+            kind=FieldKind.CHOICE,
+            labels={"en": "Which", "de": "Welche"},
+            usual="median",
+            first="median",
+            choices={
+                "median": {"en": "median", "de": "Median"},
+                "interquartile": {"en": "distance of the quartiles", "de": "Quartilsabstand"},
+                "quantile": {"en": "another quantile", "de": "ein anderes Quantil"},
+            },
+        ),
+        "q": FormField(
+            kind=FieldKind.NUMBER,
+            labels={"en": "Level of the quantile", "de": "Anteil des Quantils"},
+        ),
+        "bound": FormField(
+            kind=FieldKind.NUMBER,
+            labels={"en": "Proposed bound", "de": "Vorgeschlagene Schranke"},
+            is_needed=True,
+            part=Fraction(1, 20),
+        ),
+    }
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Order statistic of {of}, after a test",

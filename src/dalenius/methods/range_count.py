@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
@@ -14,7 +15,7 @@ from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._range_count import plan_range_count
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
@@ -43,8 +44,17 @@ class RangeCountMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
+    is_one_number: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
     Parameters: ClassVar[type[Part]] = RangeCountParameters
+    form_fields: ClassVar[Mapping[str, FormField]] = {
+        "at_least": FormField(
+            kind=FieldKind.NUMBER, labels={"en": "At least", "de": "Mindestens"}, part=Fraction(0)
+        ),
+        "at_most": FormField(
+            kind=FieldKind.NUMBER, labels={"en": "At most", "de": "Höchstens"}, part=Fraction(1)
+        ),
+    }
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Number of records with {of} {within}",

@@ -5,6 +5,7 @@ better (`measure = "mean"`, `"variance"`).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,10 +17,84 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements._models import MODELS
 from dalenius.methods._blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question
 
 __all__ = ["SampleAndAggregateMethod"]
+
+# What a form calls the models; a function of the custodian's own is not for forms.
+_NAMES: Mapping[str, Mapping[str, str]] = {
+    "beta": {"en": "first shape of a beta distribution", "de": "erster Formparameter einer Betaverteilung"},
+    "exponential": {"en": "rate of an exponential distribution", "de": "Rate einer Exponentialverteilung"},
+    "gamma": {"en": "shape of a gamma distribution", "de": "Formparameter einer Gammaverteilung"},
+    "gaussian_mean": {"en": "mean", "de": "Mittelwert"},
+    "gaussian_variance": {"en": "variance", "de": "Varianz"},
+    "huber": {"en": "location by Huber", "de": "Lage nach Huber"},
+    "logistic": {
+        "en": "coefficient of a logistic regression",
+        "de": "Koeffizient einer logistischen Regression",
+    },
+    "logit": {"en": "log odds", "de": "logarithmierte Chancen"},
+    "median": {"en": "median", "de": "Median"},
+    "mixture_lower_deviation": {
+        "en": "mixture of two normal distributions: deviation of the lower one",
+        "de": "Mischung zweier Normalverteilungen: Streuung der unteren",
+    },
+    "mixture_lower_mean": {
+        "en": "mixture of two normal distributions: mean of the lower one",
+        "de": "Mischung zweier Normalverteilungen: Mittelwert der unteren",
+    },
+    "mixture_upper_deviation": {
+        "en": "mixture of two normal distributions: deviation of the upper one",
+        "de": "Mischung zweier Normalverteilungen: Streuung der oberen",
+    },
+    "mixture_upper_mean": {
+        "en": "mixture of two normal distributions: mean of the upper one",
+        "de": "Mischung zweier Normalverteilungen: Mittelwert der oberen",
+    },
+    "mixture_upper_share": {
+        "en": "mixture of two normal distributions: share of the upper one",
+        "de": "Mischung zweier Normalverteilungen: Anteil der oberen",
+    },
+    "poisson": {"en": "mean of counts", "de": "Mittelwert von Anzahlen"},
+}
+_FIELDS: Mapping[str, FormField] = {
+    "model": FormField(
+        kind=FieldKind.CHOICE,
+        labels={"en": "Model", "de": "Modell"},
+        first="gaussian_mean",
+        is_needed=True,
+        choices=_NAMES,
+    ),
+    "range": FormField(
+        kind=FieldKind.ENDS,
+        labels={"en": "The parameter lies between", "de": "Der Parameter liegt zwischen"},
+        is_needed=True,
+    ),
+    "predictors": FormField(
+        kind=FieldKind.VARIABLES,
+        labels={
+            "en": "Predictors of a logistic regression",
+            "de": "Erklärende Merkmale einer logistischen Regression",
+        },
+    ),
+    "blocks": FormField(kind=FieldKind.WHOLE, labels={"en": "Blocks", "de": "Blöcke"}, first="40"),
+    "aggregate": FormField(
+        kind=FieldKind.CHOICE,
+        labels={"en": "Put together by", "de": "Zusammengefasst durch"},
+        usual="mean",
+        first="mean",
+        choices={
+            "mean": {"en": "the mean of the blocks", "de": "den Mittelwert der Blöcke"},
+            "median": {"en": "the median of the blocks", "de": "den Median der Blöcke"},
+            "winsorised": {
+                "en": "a mean that is cut at the ends",
+                "de": "einen an den Enden gekappten Mittelwert",
+            },
+        },
+    ),
+    "error": replace(WHICH_ERROR, first="sampling"),
+}
 
 
 class SampleAndAggregateParameters(Part):
@@ -62,6 +137,8 @@ class SampleAndAggregateMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
+    is_one_number: ClassVar[bool] = True
+    form_fields: ClassVar[Mapping[str, FormField]] = _FIELDS
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from dalenius.core import registry
@@ -13,6 +14,7 @@ from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
+from dalenius.methods._weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import StateStore
 from dalenius.server.views import (
@@ -26,7 +28,8 @@ from dalenius.server.views import (
 )
 from dalenius.spec import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
-from dalenius.spec.method import counts_records, form_fields
+from dalenius.spec.method import counts_records, is_offered
+from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
 
@@ -69,7 +72,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         for v in domain.variables.values()
         if v.is_confirmed
     )
-    measures = _measures(has_numbers=any(v.is_numeric for v in variables))
+    measures = _measures(domain, has_numbers=any(v.is_numeric for v in variables))
     return DatasetView(
         name=domain.name,
         title=part.title or domain.name,
@@ -81,6 +84,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         variables=variables,
         neighbours=domain.neighbours.sentence(),
         measures=measures,
+        weights=_weights(variables, curator.policy),
         definitions=_definitions(served),
         defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
         most_cells=min(most_cells, curator.policy.allow.most_cells),
@@ -88,12 +92,17 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
     )
 
 
-def _measures(*, has_numbers: bool) -> tuple[str, ...]:
+def _weights(variables: tuple[VariableView, ...], policy: PolicyDocument) -> tuple[str, ...]:
+    """Variables by which rows may count, where the custodian declares that weights are fixed: numbers of which none is negative."""
+    if FIXED_WEIGHTS not in policy.allow.acknowledge:
+        return ()
+    return tuple(v.name for v in variables if v.bounds is not None and Fraction(v.bounds[0]) >= 0)
+
+
+def _measures(domain: Domain, *, has_numbers: bool) -> tuple[str, ...]:
     """Measures that a form may offer: of numeric variables only where there are some; those of records first."""
     offered = [
-        (m.takes_of, name)
-        for name, m in registry.every("methods").items()
-        if m.is_offered or form_fields(name)
+        (m.takes_of, name) for name, m in registry.every("methods").items() if is_offered(name, domain)
     ]
     return tuple(name for takes_of, name in sorted(offered) if has_numbers or not takes_of)
 

@@ -51,6 +51,7 @@ class DatasetView:
     definitions: tuple[str, ...]
     defaults: Mapping[str, str]
     most_cells: int
+    weights: tuple[str, ...] = ()
     translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def in_language(self, language: str) -> "DatasetView":

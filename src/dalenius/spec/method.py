@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dalenius.core import registry
+from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
@@ -44,12 +45,20 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes: another numeric variable, categories of the variable asked about, a number, or a word."""
+    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers, or a word."""
 
     VARIABLE = "variable"
+    VARIABLES = "variables"
     CATEGORIES = "categories"
     NUMBER = "number"
+    WHOLE = "whole"
+    ENDS = "ends"
     CHOICE = "choice"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a request writes a list."""
+        return self in (FieldKind.CATEGORIES, FieldKind.VARIABLES, FieldKind.ENDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,8 @@ class FormField:
     """A key of a method that a form asks for: its name in every language, and what it says where nobody fills it in.
 
     `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot be left out.
-    `choices` are the words that may be chosen, each in every language.
+    `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds of the variable
+    asked about: so much of their width.
     """
 
     kind: FieldKind
@@ -66,6 +76,7 @@ class FormField:
     first: str = ""
     is_needed: bool = False
     choices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    part: Fraction | None = None
 
 
 WHICH_ERROR = FormField(
@@ -87,6 +98,18 @@ def takes_categories(method: str) -> bool:
     return any(asked.kind is FieldKind.CATEGORIES for asked in form_fields(method).values())
 
 
+def is_offered(method: str, domain: Domain) -> bool:
+    """Whether a form offers a method: with no key filled in or by its fields, and where what is declared suits it."""
+    offered = registry.get("methods", method)
+    suits = getattr(offered, "suits", None)
+    return bool(offered.is_offered or form_fields(method)) and (suits is None or bool(suits(domain)))
+
+
+def is_one_number(method: str) -> bool:
+    """Whether the answer is one number of one list of records, which no variable parts into cells."""
+    return getattr(registry.get("methods", method), "is_one_number", False) is True
+
+
 def form_fields(method: str) -> Mapping[str, FormField]:
     """The keys of a method that a form asks for, by name."""
     fields: Mapping[str, FormField] = getattr(registry.get("methods", method), "form_fields", {})
@@ -102,7 +125,8 @@ class Method(Protocol):
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
     A method may state `form_keys`, what a form writes beside its name, `form_fields`, keys that a form asks for and that make it one to be
-    offered, `form_errors`, which other values of `error` a form offers, `is_symmetric`, that `of` and `other` may change places,
+    offered, `suits(domain)`, to which declared data a form offers it, `is_one_number`, that no variable parts its
+    answer into cells, `form_errors`, which other values of `error` a form offers, `is_symmetric`, that `of` and `other` may change places,
     `finds_labels`, that its cells are texts which are not declared, and
     `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also `keys_with_weight(parameters)`,
     its keys as a weighted request means them.

@@ -64,7 +64,7 @@ def pages(ids: dict[str, str]) -> dict[str, list[str]]:
             "/custodian", "/custodian/budget/ridgeford", "/custodian/approvals", "/custodian/releases",
             "/custodian/policy", "/custodian/users", "/ledger", "/ledger/evidence", r, e, f"{r}?values=anchored",
         ],
-        "otto": ["/ledger", "/ledger/evidence", "/d/commuters/table?rows=mode&measure=proportion%3Aage"],
+        "otto": ["/ledger", "/ledger/evidence", "/d/commuters/table?rows=mode&measure=proportion%3Aage", "/d/commuters/table?measure=sample_and_aggregate%3Aminutes"],
     }  # fmt: skip
 
 

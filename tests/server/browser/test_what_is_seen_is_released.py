@@ -109,6 +109,24 @@ def test_a_measure_chosen_and_released_at_once_is_the_measure_that_is_released(
     assert (release.provenance.request["measure"], release.provenance.request["of"]) == ("total", "minutes")
 
 
+def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows(
+    enter: Enter, site: Any
+) -> None:
+    page = enter("definition=pure&epsilon=0.043")
+    page.select_option("#measure", value="sample_and_aggregate:minutes")
+    page.locator("aside.preview", has_text="From 40 blocks of the records").wait_for()
+    page.select_option("#key-model", label="median")
+    page.locator('[name="key.range"]').last.fill("60")
+    page.fill("#key-blocks", "50")
+    page.press("#key-blocks", "Enter")
+    page.locator("aside.preview", has_text="From 50 blocks of the records").wait_for()
+    page.locator("#release:enabled").wait_for()
+    page.click("#release")
+    request = released(site, page).provenance.request
+    assert request["measure"] == "sample_and_aggregate"
+    assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["options"].items()
+
+
 def test_without_javascript_a_changed_form_is_shown_again_and_not_released(enter: Enter, site: Any) -> None:
     before = charges(site)
     page = enter("rows=mode&definition=pure&epsilon=0.041", has_script=False)

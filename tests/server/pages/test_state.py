@@ -12,7 +12,7 @@ from dalenius.server.pages.address import from_request, read_pairs
 from dalenius.server.pages.state import AxisChoice, TableState, suggested_cuts
 from dalenius.server.views import DatasetView, LevelView, VariableView
 from dalenius.spec.load import load_request
-from dalenius.spec.method import LANGUAGES, form_fields, takes_categories
+from dalenius.spec.method import LANGUAGES, FieldKind, form_fields, takes_categories
 
 SEX = VariableView(name="sex", label="Sex", is_numeric=False, categories=("female", "male"))
 AREA = VariableView(
@@ -92,7 +92,7 @@ def test_keys_of_a_measure_are_asked_for_kept_in_the_address_and_written_to_a_va
     for asked in form_fields(method).values():
         assert set(asked.labels) == set(LANGUAGES)
         assert all(set(words) == set(LANGUAGES) for words in asked.choices.values())
-        assert asked.is_needed or asked.usual in asked.choices
+        assert asked.is_needed or asked.usual in asked.choices or asked.kind is not FieldKind.CHOICE
 
 
 def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
@@ -109,6 +109,58 @@ def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
     }
     assert from_request(older, RICHER).keys == {"error": ("sampling",)}
     assert "error" not in from_request(older, RICHER).to_request("data")["table"]
+
+
+def test_numbers_are_proposed_by_the_declared_bounds_and_stay_empty_once_left_empty() -> None:
+    def asked(measure: str, *pairs: tuple[str, str]) -> dict[str, object]:
+        table: dict[str, object] = read_pairs([("measure", measure), *pairs], RICHER).to_request("data")[
+            "table"
+        ]
+        return table
+
+    assert asked("range_count:pay") == {
+        "measure": "range_count",
+        "of": "pay",
+        "at_least": "0",
+        "at_most": "100",
+    }
+    assert "at_most" not in asked("range_count:pay", ("key.at_least", "30"))
+    assert asked("propose_test_release:pay")["bound"] == "5"
+    blocks = asked(
+        "sample_and_aggregate:pay",
+        ("key.model", "logistic"),
+        ("key.predictors", "work"),
+        ("key.predictors", "pay"),
+        ("key.blocks", "30"),
+        ("key.range", "-1,5"),
+        ("key.range", "1,5"),
+        ("written", "de"),
+    )
+    assert blocks == {
+        "measure": "sample_and_aggregate",
+        "of": "pay",
+        "model": "logistic",
+        "range": ["-1.5", "1.5"],
+        "predictors": ["work"],
+        "blocks": 30,
+    }
+    load_request(read_pairs([("measure", "sample_and_aggregate:pay")], RICHER).to_request("data"))
+
+
+def test_one_number_needs_no_variable_in_rows() -> None:
+    assert read_pairs([("measure", "mean:pay")], RICHER).is_empty
+    assert not read_pairs([("measure", "range_count:pay")], RICHER).is_empty
+
+
+def test_a_weight_is_kept_where_the_measure_takes_one_and_the_policy_has_it() -> None:
+    weighted = replace(RICHER, weights=("work",))
+    pairs = [("rows", "sex"), ("measure", "mean:pay"), ("weight", "work")]
+    state = read_pairs(pairs, weighted)
+    assert state.to_request("data")["table"]["weight"] == "work"
+    assert read_pairs(state.to_pairs(), weighted) == state
+    assert from_request(state.to_request("data"), weighted) == state
+    assert not read_pairs(pairs, RICHER).weight
+    assert not read_pairs([("rows", "sex"), ("measure", "variance:pay"), ("weight", "work")], weighted).weight
 
 
 def test_a_proportion_is_of_categories_and_a_mean_of_numbers() -> None:

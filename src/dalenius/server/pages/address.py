@@ -6,9 +6,11 @@ An address is read leniently: what is unknown is left out and named in `problems
 """
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
@@ -24,7 +26,7 @@ from dalenius.server.pages.state import (
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import FieldKind, FormField, form_fields, takes_categories
+from dalenius.spec.method import FieldKind, FormField, form_fields, takes_categories, takes_weight
 
 _MOST_FIELDS = 5000
 
@@ -68,6 +70,8 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 stated = table.get(key, asked.usual)
                 values = stated if isinstance(stated, list | tuple) else [stated]
                 pairs += [(f"key.{key}", str(value)) for value in values]
+    if table.get("weight"):
+        pairs.append(("weight", str(table["weight"])))
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
     if table.get("universe"):
@@ -102,6 +106,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         ranges=ranges,
         measure=measure,
         of=of,
+        weight=reader.weight(measure),
         keys=reader.keys(measure, of),
         margins=reader.one("margins") == "all",
         universe=reader.one("universe") if reader.one("universe") in (COMPLETE, OWN) else "",
@@ -206,18 +211,47 @@ class _AddressReader:
             self.problems.append(f"{measure}:{of}"[:80])
         return DEFAULT_MEASURE, ""
 
+    def weight(self, measure: str) -> str:
+        """By what rows count, where the measure takes a weight and the data set has it."""
+        weight = self.one("weight")
+        return weight if weight in self._dataset.weights and takes_weight(measure) else ""
+
     def keys(self, measure: str, of: str) -> dict[str, tuple[str, ...]]:
         """The measure's own keys as a form filled them in; what is missing or unknown says what is usual."""
-        return {name: self._key(f"key.{name}", asked, of) for name, asked in form_fields(measure).items()}
+        fields = form_fields(measure)
+        # Whoever filled in one key left the others empty on purpose.
+        is_fresh = not any(f"key.{name}" in self._fields for name in fields)
+        return {name: self._key(f"key.{name}", asked, of, is_fresh) for name, asked in fields.items()}
 
-    def _key(self, name: str, asked: FormField, of: str) -> tuple[str, ...]:
-        if asked.kind is FieldKind.NUMBER:
-            return (self.number(name) or asked.first,)
+    def _bounds(self, of: str) -> tuple[str, str]:
+        variable = self._dataset.variable(of)
+        return ("", "") if variable is None or variable.bounds is None else variable.bounds
+
+    def _proposed(self, asked: FormField, of: str) -> str:
+        """What the form proposes by itself, or by the declared bounds of the variable, on their grid."""
+        variable = self._dataset.variable(of)
+        if asked.part is None or variable is None or variable.bounds is None:
+            return asked.first
+        step = Fraction(variable.step or "1")
+        low, high = (Fraction(end) for end in variable.bounds)
+        wide = asked.part * (high - low) // step * step
+        return plain(max(wide, step) if asked.is_needed else low + wide)
+
+    def _key(self, name: str, asked: FormField, of: str, is_fresh: bool) -> tuple[str, ...]:
+        if asked.kind in (FieldKind.NUMBER, FieldKind.WHOLE):
+            is_proposed = is_fresh or asked.is_needed
+            return (self.number(name) or (self._proposed(asked, of) if is_proposed else asked.usual),)
+        if asked.kind is FieldKind.ENDS:
+            ends = tuple(numbers.read(end.strip(), self._language) for end in self._fields.get(name, ()))
+            return ends if len(ends) == 2 else self._bounds(of)
         if asked.kind is FieldKind.CHOICE:
             return (self.one(name) if self.one(name) in asked.choices else asked.first,)
         if asked.kind is FieldKind.VARIABLE:
             others = [v.name for v in self._dataset.variables if v.is_numeric and v.name != of]
             return (self.one(name),) if self.one(name) in others else tuple(others[:1])
+        if asked.kind is FieldKind.VARIABLES:
+            wanted = set(self._fields.get(name, []))
+            return tuple(v.name for v in self._dataset.variables if v.is_numeric and v.name in wanted - {of})
         variable = self._dataset.variable(of)
         labels = variable.categories if variable else ()
         wanted = set(self._fields.get(name, []))

@@ -14,7 +14,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Subject
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import FieldKind, form_fields
+from dalenius.spec.method import FieldKind, form_fields, is_one_number
 
 PLACES = ("rows", "columns", "wafers")
 AMOUNTS = ("epsilon", "delta", "rho")
@@ -60,6 +60,7 @@ class TableState:
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     measure: str = DEFAULT_MEASURE
     of: str = ""
+    weight: str = ""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     margins: bool = False
     universe: str = ""
@@ -76,8 +77,8 @@ class TableState:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no variable was placed."""
-        return not self.choices
+        """Whether no variable was placed, and the measure needs one."""
+        return not self.choices and not is_one_number(self.measure)
 
     def place_of(self, variable: str) -> str:
         """Where a variable stands: rows, columns, wafers or nowhere."""
@@ -163,6 +164,8 @@ class TableState:
         if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
             pairs += [(f"key.{name}", value) for name, values in self.keys.items() for value in values]
+        if self.weight:
+            pairs.append(("weight", self.weight))
         if self.error:
             pairs.append(("error", self.error))
         if self.margins:
@@ -216,8 +219,9 @@ class TableState:
             table |= self._form_keys()
             table |= {"error": self.error} if self.error else {}
             for name, values in self._stated():
-                is_list = form_fields(self.measure)[name].kind is FieldKind.CATEGORIES
-                table[name] = list(values) if is_list else values[0]
+                table[name] = _as_written(form_fields(self.measure)[name].kind, values)
+        if self.weight:
+            table["weight"] = self.weight
         if self.margins:
             table["margins"] = "all"
         if self.margins and self.universe:
@@ -229,6 +233,14 @@ class TableState:
             "privacy": {"definition": self.definition or "pure", **amounts},
         }
         return request | ({"title": self.title} if self.title else {})
+
+
+def _as_written(kind: FieldKind, values: tuple[str, ...]) -> Any:
+    """As a request writes a key: lists as lists, whole numbers as such; what is none is left for the planner to refuse."""
+    if kind.is_list:
+        return list(values)
+    is_whole = kind is FieldKind.WHOLE and values[0].isascii() and values[0].isdigit()
+    return int(values[0]) if is_whole else values[0]
 
 
 def suggested_cuts(variable: VariableView) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.spec import speech
-from dalenius.spec.method import form_fields, takes_categories
+from dalenius.spec.method import form_fields, takes_categories, takes_weight
 from dalenius.spec.remarks import in_language
 
 _CROSS = " × "
@@ -55,6 +55,7 @@ class Wording:
             "takes_of": lambda name: registry.get("methods", name).takes_of,
             "takes_categories": takes_categories,
             "form_fields": form_fields,
+            "takes_weight": takes_weight,
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
