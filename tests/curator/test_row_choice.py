@@ -29,9 +29,9 @@ def opened(ledger: Ledger) -> Curator:
     return Curator.open(DOCUMENT, ledger=ledger, data=ROWS)
 
 
-@pytest.mark.parametrize("rule", [1, 2])
+@pytest.mark.parametrize("rule", [1, 2, 3])
 def test_the_rule_of_a_registered_version_stays(tmp_path, rule) -> None:
-    """One registered before the second rule existed: its ledger holds a fingerprint without a number."""
+    """One registered before there were others: its ledger holds a fingerprint without a number."""
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         first = opened(ledger)
         first.holding.domain = replace(first.holding.domain, row_choice=rule)
@@ -43,14 +43,14 @@ def test_the_rule_of_a_registered_version_stays(tmp_path, rule) -> None:
         reference = MemorySource(domain, ROWS, ledger.secret("visitors"))
         kinds = np.concatenate([batch["kind"] for batch in reference.scan(["kind"])])
         assert counts(later) == np.bincount(kinds, minlength=400).tolist()
-        other = MemorySource(replace(domain, row_choice=3 - rule), ROWS, ledger.secret("visitors"))
+        other = MemorySource(replace(domain, row_choice=rule % 3 + 1), ROWS, ledger.secret("visitors"))
         others = np.concatenate([batch["kind"] for batch in other.scan(["kind"])])
         assert sorted(others.tolist()) != sorted(kinds.tolist())
 
 
 def test_only_persons_have_rows_to_choose_from(tmp_path) -> None:
     """Without them a registration is what it always was; with them its fingerprint names the rule."""
-    for unit, number in (({}, ""), (DOCUMENT["unit"], " row choice 2")):
+    for unit, number in (({}, ""), (DOCUMENT["unit"], " row choice 3")):
         with Ledger.open(tmp_path / f"ledger{number}.sqlite") as ledger:
             curator = Curator.open({**DOCUMENT, "unit": unit}, ledger=ledger, data=ROWS)
             curator.register(by="custodian")

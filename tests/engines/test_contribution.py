@@ -6,19 +6,24 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
 from dalenius.core.domain import Bounds, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours
-from dalenius.engines import _contribution, _people
+from dalenius.engines import _contribution, _people, _row_choice, _row_hash
 from dalenius.engines._contribution import code_type, kept, kept_rows
 from dalenius.engines._people import people_of
 from dalenius.engines._person_words import digit_words, person_word, text_words
+from dalenius.engines.duckdb import DuckDBSource
+from dalenius.engines.memory import MemorySource
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8)
-RULES = pytest.mark.parametrize("rule", [1, 2])
+RULES = pytest.mark.parametrize("rule", [1, 2, 3])
+NEWER_RULES = pytest.mark.parametrize("rule", [2, 3])
 
 
 @cache
@@ -57,7 +62,8 @@ def test_the_secret_and_the_person_decide(rule) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "first", "second"), [(1, [3, 5, 6, 8], [1, 3, 7]), (2, [0, 1, 5, 6], [2, 9, 10])]
+    ("rule", "first", "second"),
+    [(1, [3, 5, 6, 8], [1, 3, 7]), (2, [0, 1, 5, 6], [2, 9, 10]), (3, [0, 4, 5, 7], [4, 5, 7])],
 )
 def test_a_rule_never_changes(rule, first, second) -> None:
     """Known answers: a registered version counts the same rows for ever."""
@@ -77,8 +83,8 @@ def expected_of(domain, secret, columns, persons):
 
 
 PERSONS = st.one_of(
-    st.lists(st.one_of(st.none(), st.integers(-3, 3)), max_size=30),
-    st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "ab", "Zoë", "a" * 300])), max_size=30),
+    st.lists(st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([10**18, -(2**63)])), max_size=30),
+    st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "12", "-0", "Zoë", "a" * 300])), max_size=30),
 )
 
 
@@ -115,28 +121,36 @@ def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rul
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons) == [1, 2, 3, 4]
 
 
-def test_many_persons_in_several_stretches_equal_one_by_one(monkeypatch) -> None:
+@NEWER_RULES
+def test_many_persons_in_several_stretches_equal_one_by_one(rule, monkeypatch) -> None:
     monkeypatch.setattr(_people, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(_contribution, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(_row_choice, "_ROWS_OF_GROUP", 7)
     rng = np.random.default_rng(5)
-    domain, persons = domain_of(2, 2, sizes=(400,)), rng.integers(0, 60, 400).tolist()
+    domain, persons = domain_of(2, rule, sizes=(400,)), rng.integers(0, 60, 400).tolist()
     columns = {"v0": rng.permutation(400).astype(np.int16)}
     keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
 
 
-def test_persons_that_the_sorted_bits_do_not_tell_apart_are_told_apart_by_their_numbers(monkeypatch) -> None:
+@NEWER_RULES
+def test_persons_that_the_first_bits_do_not_tell_apart_are_told_apart_by_their_numbers(
+    rule, monkeypatch
+) -> None:
     """With a factor of 1 the high bits of small numbers are all zero."""
     rng = np.random.default_rng(6)
-    domain, persons = domain_of(2, 2, sizes=(300,)), rng.integers(0, 60, 300).tolist()
+    domain, persons = domain_of(2, rule, sizes=(300,)), rng.integers(0, 60, 300).tolist()
     columns = {"v0": rng.permutation(300).astype(np.int16)}
     monkeypatch.setattr(_contribution, "_factor", lambda secret: 1)
+    monkeypatch.setattr(_row_hash, "_odd", lambda secret, place: 1)
     keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
 
 
-def test_of_equal_rows_at_the_bound_as_many_stay_as_may() -> None:
+@NEWER_RULES
+def test_of_equal_rows_at_the_bound_as_many_stay_as_may(rule) -> None:
     rng = np.random.default_rng(7)
-    domain, persons = domain_of(3, 2, sizes=(2,)), rng.integers(0, 50, 400).tolist()
+    domain, persons = domain_of(3, rule, sizes=(2,)), rng.integers(0, 50, 400).tolist()
     columns = {"v0": rng.integers(0, 2, 400).astype(np.int8)}
     keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     stay = expected_of(domain, b"s", columns, persons)
@@ -163,14 +177,84 @@ def test_words_of_whole_numbers_are_the_words_of_their_digits() -> None:
     )
 
 
-def test_every_row_of_a_person_has_the_same_chance() -> None:
+@NEWER_RULES
+def test_every_row_of_a_person_has_the_same_chance(rule) -> None:
     """Over 6,000 persons with rows 0 to 5 each row stays in a sixth of them; six sigmas are 0.029."""
-    domain = domain_of(1, 2, sizes=(6,))
+    domain = domain_of(1, rule, sizes=(6,))
     columns = {"v0": np.tile(np.arange(6, dtype=np.int8), 6_000)}
     people = people_of([pa.array(np.repeat(np.arange(6_000), 6))])
     keep = kept_rows(domain, b"a secret", columns, people)
     shares = np.bincount(columns["v0"][keep], minlength=6) / people.count()
     assert np.abs(shares - 1 / 6).max() < 0.029
+
+
+@pytest.mark.parametrize("sizes", [(), (9,), (3, 300, 40_000), (40_000,) * 5])
+@pytest.mark.parametrize("numbers", [0, 2])
+def test_hashes_of_whole_columns_are_those_of_single_rows(sizes, numbers) -> None:
+    """Contents of no word, of part of one and of several; dropped values, and persons by number, by long number and by text."""
+    domain, rng = domain_of(1, 3, sizes=sizes, numbers=numbers), np.random.default_rng(8)
+    row_hash = _row_hash.RowHash(domain, b"s")
+    columns = [
+        rng.integers(-1, size, 40).astype(code_type(domain.variable(f"v{i}"))) for i, size in enumerate(sizes)
+    ]
+    columns += [np.append(rng.integers(-(2**40), 2**40, 39), -(2**63)) for _ in range(numbers)]
+    persons = np.array([*range(-18, 18), 10**18 - 1, 10**18, -(10**18), 2**63 - 1])
+    rows = list(zip(*(column.tolist() for column in columns), strict=True)) or [()] * 40
+    expected = [row_hash.of(str(person), row) for person, row in zip(persons.tolist(), rows, strict=True)]
+    contents = row_hash.contents(columns, 40)
+    for words in (
+        _row_hash.numbers_of_digits(persons),
+        _row_hash.numbers_of_texts(pa.array([str(person) for person in persons.tolist()])),
+    ):
+        assert row_hash.of_rows(words, contents).tolist() == expected
+
+
+def test_rows_that_fit_into_one_word_hash_alike_exactly_if_they_are_equal() -> None:
+    domain = domain_of(1, 3, sizes=(11, 21, 10))
+    row_hash = _row_hash.RowHash(domain, b"s")
+    columns = np.meshgrid(np.arange(-1, 11), np.arange(-1, 21), np.arange(-1, 10), indexing="ij")
+    contents = row_hash.contents([column.ravel().astype(np.int8) for column in columns], 12 * 22 * 11)
+    assert contents.dtype == np.uint16
+    hashes = row_hash.of_rows(np.full(len(contents), 5, dtype=np.uint64), contents)
+    assert len(set(hashes.tolist())) == 12 * 22 * 11
+
+
+def test_pairs_of_rows_of_neighbouring_persons_are_chosen_independently() -> None:
+    """Of persons 0 to 19,999 with the same four rows: the rows that stay of one and of the next, 16 pairs; six sigmas are 0.011."""
+    domain = domain_of(1, 3, sizes=(4,))
+    columns = {"v0": np.tile(np.arange(4, dtype=np.int8), 20_000)}
+    keep = kept_rows(domain, b"a secret", columns, people_of([pa.array(np.repeat(np.arange(20_000), 4))]))
+    stay = columns["v0"][keep].astype(np.int64)
+    shares = np.bincount(4 * stay[:-1] + stay[1:], minlength=16) / (len(stay) - 1)
+    assert np.abs(shares - 1 / 16).max() < 0.011
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(sizes=st.lists(st.integers(3, 9), max_size=20), most=st.integers(1, 2), few=st.integers(1, 6))
+def test_first_rows_are_those_of_smallest_hash(sizes, most, few) -> None:
+    """Also where the first bits of hashes, or whole ones, are equal."""
+    rng = np.random.default_rng(len(sizes))
+    owners = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    hashes = rng.integers(0, few, len(owners)).astype(np.uint64)
+    stay = _row_choice.first_rows(owners, hashes, np.array(sizes, dtype=np.int64), most)
+    for owner in range(len(sizes)):
+        mine = hashes[owners == owner]
+        assert sorted(hashes[stay & (owners == owner)].tolist()) == sorted(mine.tolist())[:most]
+
+
+def test_the_third_rule_counts_persons_and_rows_without_one() -> None:
+    rows = _contribution.CountingRows(domain_of(1, 3, sizes=(2,)), b"s")
+    for persons, present in (([1, 2, 1], None), ([7, 3], np.array([False, True]))):
+        rows.add(np.array(persons), [np.zeros(len(persons), dtype=np.int8)], present)
+    assert [int(mask.sum()) for mask in rows.masks()] == [2, 1]
+    assert rows.sizes == (3, 1)
+
+
+@RULES
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.float64()])
+def test_rows_of_nobody_are_dropped(rule, kind) -> None:
+    people, columns = people_of([pa.array([None, None], kind)]), {"v0": np.zeros(2, dtype=np.int8)}
+    assert kept_rows(domain_of(1, rule, sizes=(3,)), b"s", columns, people).tolist() == [False, False]
 
 
 def test_persons_are_told_apart_by_their_canonical_text() -> None:
@@ -185,5 +269,27 @@ def test_persons_are_told_apart_by_their_canonical_text() -> None:
 def test_the_newest_rule_is_the_default_and_the_first_stays_at_hand() -> None:
     near = Neighbours(unit="person", max_rows=1)
     domain = Domain(name="d", population="p", version="1", variables={}, neighbours=near)
-    assert domain.row_choice == 2
+    assert domain.row_choice == 3
     assert replace(domain, row_choice=1).row_choice == 1
+
+
+@RULES
+def test_every_engine_and_form_of_the_file_chooses_the_same_rows(rule, tmp_path) -> None:
+    """Whole numbers in Parquet (in chunks), their digits as text, and lists in memory; some rows without a person."""
+    rng = np.random.default_rng(9)
+    persons = [None if i % 50 == 0 else int(p) for i, p in enumerate(rng.integers(-40, 40, 500))]
+    domain = domain_of(2, rule, sizes=(500,))
+    rows = {"id": persons, "v0": rng.permutation(500).astype(str).tolist()}
+    expected = chosen(MemorySource(domain, rows, b"s"))
+    table = pa.table(rows)
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=100)
+    csv.write_csv(table, tmp_path / "rows.csv")
+    for data in (tmp_path / "rows.parquet", tmp_path / "rows.csv", table):
+        source = DuckDBSource(domain, data, b"s")
+        assert chosen(source) == expected
+        assert source.judge()["units"] == len(set(persons) - {None})
+        assert source.judge()["rows_without_unit"] == persons.count(None)
+
+
+def chosen(source) -> list[int]:
+    return sorted(np.concatenate([batch["v0"] for batch in source.scan(["v0"])]).tolist())

@@ -5,13 +5,14 @@ The choice is a function of the person's own rows and a secret: the rows come in
 persons, so one person more or less changes at most `max_rows` rows. Rows that tie are equal in every declared
 variable, and it makes no difference which of them stays. Rows without a person are dropped.
 
-There are two rules, and a registered version keeps the one under which it was registered (`Domain.row_choice`). Rule 1
+There are three rules, and a registered version keeps the one under which it was registered (`Domain.row_choice`). Rule 1
 hashes with BLAKE2b, one row at a time. Rule 2 hashes with SipHash-2-4, whole columns at a time: the message is a word that
-stands for the person's text, and the codes in the narrowest signed type that holds what was declared. That two persons may
-share a word is of no consequence: a person's rows are found by the person, the word only orders them.
+stands for the person's text, and the codes in the narrowest signed type that holds what was declared. Rule 3, for every new
+registration, has a hash of its own (`_row_hash`) and is worked out without a sort of all rows (`_row_choice`). That two persons
+may share a word is of no consequence: a person's rows are found by the person, the word only orders them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from struct import pack
 from typing import Any
@@ -19,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.domain import FIRST_ROW_CHOICE, Domain, Variable
-from dalenius.engines._people import People
+from dalenius.core.domain import FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE, Domain, Variable
+from dalenius.engines._people import ROWS_AT_ONCE, People
 from dalenius.engines._person_words import digit_words, person_word, text_words
+from dalenius.engines._row_choice import RowChoice
+from dalenius.engines._row_hash import RowHash, numbers_of_digits, numbers_of_texts
 from dalenius.exact.siphash import siphash, siphash_columns
 
 IntArray = NDArray[np.int64]
@@ -42,14 +45,18 @@ def kept(domain: Domain, secret: bytes, person: str, rows: Iterable[tuple[int, S
     numbered, most = list(rows), domain.neighbours.max_rows
     if len(numbered) <= most:
         return [position for position, _ in numbered]
-    ordered = sorted(numbered, key=lambda row: _row_key(domain, secret, person, row[1]))
+    if domain.row_choice == NEWEST_ROW_CHOICE:
+        third = RowHash(domain, secret)
+        ordered = sorted(numbered, key=lambda row: (third.of(person, row[1]), tuple(row[1])))
+    else:
+        ordered = sorted(numbered, key=lambda row: _row_key(domain, secret, person, row[1]))
     return sorted(position for position, _ in ordered[:most])
 
 
 def _row_key(
     domain: Domain, secret: bytes, person: str, codes: Sequence[int]
 ) -> tuple[bytes | int, tuple[int, ...]]:
-    """Sort key of one row within its person."""
+    """Sort key of one row within its person, under the first two rules."""
     name = person.encode("utf-8", "surrogateescape")
     if domain.row_choice == FIRST_ROW_CHOICE:
         content = pack("<q", len(name)) + name + pack(f"<{len(codes)}q", *codes)
@@ -73,6 +80,8 @@ def kept_rows(
     domain: Domain, secret: bytes, columns: Mapping[str, NDArray[Any]], people: People
 ) -> NDArray[np.bool_]:
     """Which rows of whole coded columns count."""
+    if domain.row_choice == NEWEST_ROW_CHOICE:
+        return _kept_by_third_rule(domain, secret, columns, people)
     keep = np.ones(len(people.numbers), dtype=bool) if people.present is None else people.present.copy()
     choose = _chosen_one_by_one if domain.row_choice == FIRST_ROW_CHOICE else _chosen
     for rows, sizes in people.crowds(domain.neighbours.max_rows, _factor(secret)):
@@ -80,6 +89,77 @@ def kept_rows(
         persons = people.numbers[rows[np.cumsum(sizes) - sizes]]
         keep[rows] = choose(domain, secret, codes, sizes, people, persons)
     return keep
+
+
+class CountingRows:
+    """The third rule, for rows that come in chunks: what was added, and then which rows of each chunk count.
+
+    `words` gives the words that stand for persons in the hash, by their numbers.
+    """
+
+    def __init__(
+        self, domain: Domain, secret: bytes, words: Callable[[IntArray], Words] = numbers_of_digits
+    ) -> None:
+        self._hash = RowHash(domain, secret)
+        self._words = words
+        self._choice = RowChoice(domain.neighbours.max_rows, self._hash.factor, self._hashed)
+        self._present: list[NDArray[np.bool_] | None] = []
+
+    def _hashed(self, numbers: IntArray, contents: NDArray[Any]) -> Words:
+        return self._hash.of_rows(self._words(numbers), contents)
+
+    def add(
+        self,
+        numbers: NDArray[Any],
+        codes: Sequence[NDArray[Any]],
+        present: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Persons as numbers, and codes in declared order; rows that are not present have no person."""
+        self._present.append(present)
+        contents = self._hash.contents(codes, len(numbers))
+        if present is not None:
+            numbers, contents = numbers[present], contents[present]
+        self._choice.add(numbers.astype(np.int64, copy=False), contents)
+
+    def masks(self) -> Iterator[NDArray[np.bool_]]:
+        """Which rows of each chunk count."""
+        for present, mask in zip(self._present, self._choice.masks(), strict=True):
+            if present is None:
+                yield mask
+            else:
+                whole = np.zeros(len(present), dtype=np.bool_)
+                whole[present] = mask
+                yield whole
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many persons there are, and how many rows without one; known after the masks."""
+        without = (int(np.count_nonzero(~present)) for present in self._present if present is not None)
+        return self._choice.persons, sum(without)
+
+
+def _kept_by_third_rule(
+    domain: Domain, secret: bytes, columns: Mapping[str, NDArray[Any]], people: People
+) -> NDArray[np.bool_]:
+    numbers, present = people.numbers, people.present
+    rows = CountingRows(domain, secret, numbers_of_digits if people.are_digits else _looked_up(people))
+    for start in range(0, len(numbers), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        codes = [columns[name][part] for name in domain.variables]
+        rows.add(numbers[part], codes, None if present is None else present[part])
+    return np.concatenate([np.empty(0, dtype=np.bool_), *rows.masks()])
+
+
+def _looked_up(people: People) -> Callable[[IntArray], Words]:
+    """The words of persons who are numbered by their texts."""
+    # Where nobody is present there are no texts, whatever the numbers are.
+    present = people.numbers if people.present is None else people.numbers[people.present]
+    last = int(present.max(initial=-1))
+    parts = [np.empty(0, dtype=np.uint64)]
+    for start in range(0, last + 1, ROWS_AT_ONCE):
+        parts.append(numbers_of_texts(people.texts(np.arange(start, min(last + 1, start + ROWS_AT_ONCE)))))
+    words = np.concatenate(parts)
+    return lambda numbers: np.take(words, numbers)
 
 
 def _chosen_one_by_one(

@@ -105,7 +105,8 @@ def people_of(chunks: Sequence[Any]) -> People:
     if pa.types.is_signed_integer(column.type):
         present = _present(column)
         parts = [filled(chunk, 0) for chunk in column.chunks]
-        return People(np.concatenate(parts), present, _digits, are_digits=True)
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return People(numbers, present, _digits, are_digits=True)
     encoded = column.dictionary_encode()
     present = _present(encoded)
     distinct = encoded.chunk(encoded.num_chunks - 1).dictionary

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.contracts import Source
-from dalenius.core.domain import Domain, Variable
+from dalenius.core.domain import NEWEST_ROW_CHOICE, Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Labels, LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
@@ -35,7 +35,7 @@ from dalenius.engines._arrow import (
     private_copy,
 )
 from dalenius.engines._columns import Column, Factored, IntegerMap, expanded
-from dalenius.engines._contribution import code_type, kept_rows
+from dalenius.engines._contribution import CountingRows, code_type, kept_rows
 from dalenius.engines._declared import check_columns, check_pair
 from dalenius.engines._digest import Digest, PlainDigest, TreeDigest
 from dalenius.engines._features import RowsOfPersons
@@ -56,6 +56,7 @@ __all__ = ["DuckDBSource"]
 GROUPED_CELLS = 20_000
 BATCH_ROWS = 1 << 20
 _MATCHED_TEXTS = 200
+_STRETCH = 1 << 13
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
 _COMMON = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM")
 _NESTED = ("STRUCT", "MAP", "UNION", "[", "VARIANT", "GEOMETRY")
@@ -118,6 +119,7 @@ class DuckDBSource:
         self._held: Mapping[str, NDArray[Any]] | None = None
         self._owners: NDArray[Any] | None = None
         self._has_owners = False
+        self._counted: tuple[int, int] | None = None
 
     @classmethod
     def accepts(cls, data: object) -> bool:
@@ -377,15 +379,22 @@ class DuckDBSource:
     def rows_of_persons(self) -> RowsOfPersons:
         """All rows as narrow codes, with the person of each; for features, which are taken of every row."""
         names = tuple(self.domain.variables)
-        kinds = {name: code_type(self.domain.variable(name)) for name in names}
-        parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, kinds[name])] for name in names}
+        parts: dict[str, list[NDArray[Any]]] = {n: [_no_codes(self.domain.variable(n))] for n in names}
         units = []
-        for batch in self._stream(self._select(names, f"{self._unit_expression()} AS unit")):
-            for name, column in self._code(names, batch).items():
-                parts[name].append(_narrow(column, kinds[name]))
-            units.append(batch.column("unit"))
+        for coded, unit in self._narrow_batches():
+            for name, column in coded.items():
+                parts[name].append(column)
+            units.append(unit)
         columns = {name: np.concatenate(parts.pop(name)) for name in names}
         return RowsOfPersons(columns, people_of(units))
+
+    def _narrow_batches(self) -> Iterator[tuple[dict[str, NDArray[Any]], Any]]:
+        """Narrow codes of every declared variable, and the column of persons."""
+        names = tuple(self.domain.variables)
+        kinds = {name: code_type(self.domain.variable(name)) for name in names}
+        for batch in self._stream(self._select(names, f"{self._unit_expression()} AS unit")):
+            coded = self._code(names, batch)
+            yield {n: _narrow(column, kinds[n]) for n, column in coded.items()}, batch.column("unit")
 
     def _sql(self, statement: str) -> Any:
         import duckdb
@@ -516,30 +525,67 @@ class DuckDBSource:
         return codes
 
     def _held_batches(self, names: Sequence[str]) -> Iterator[dict[str, Column]]:
-        """The rows that count, from memory; a category's narrow codes are places in the list of all codes."""
+        """The rows that count, from memory; categories are places in the list of all codes."""
         held = self._bounded()
         rows = len(next(iter(held.values())))
         for start in range(0, rows, BATCH_ROWS):
             batch: dict[str, Column] = {}
             for name in names:
                 part, variable = held[name][start : start + BATCH_ROWS], self.domain.variable(name)
-                is_number = variable.is_numeric
-                batch[name] = part if is_number else Factored(part, _codes_and_none(len(variable.categories)))
+                if variable.is_numeric:
+                    batch[name] = part
+                else:
+                    batch[name] = Factored(part, _codes_and_none(len(variable.categories)), is_declared=True)
             yield batch or {"": np.zeros(min(BATCH_ROWS, rows - start), dtype=np.int64)}
 
     def _bounded(self) -> Mapping[str, NDArray[Any]]:
-        """All declared variables of the rows that count, as narrow codes; chosen once."""
-        if self._held is None:
+        """All declared variables of the rows that count, narrow: numbers, or places of categories; chosen once."""
+        if self._held is None and self._is_counted_by_chunks:
+            self._held = self._bounded_by_chunks()
+        elif self._held is None:
             rows = self.rows_of_persons()
             keep = kept_rows(self.domain, self._secret, rows.columns, rows.people)
             columns = dict(rows.columns)
             self._owners = _those(rows.people.numbers, keep) if self._has_owners else None
             del rows
-            self._held = {name: _those(columns.pop(name), keep) for name in self.domain.variables}
+            self._held = {
+                n: _as_places(v, _those(columns.pop(n), keep)) for n, v in self.domain.variables.items()
+            }
         return self._held
+
+    @property
+    def _is_counted_by_chunks(self) -> bool:
+        """Whether persons have numbers by themselves, so that no column of them need be held."""
+        kind = self._types[str(self.domain.unit_id)]
+        is_whole = kind in _INTEGERS and kind != "BOOLEAN"
+        return is_whole and self.domain.row_choice == NEWEST_ROW_CHOICE
+
+    def _bounded_by_chunks(self) -> dict[str, NDArray[Any]]:
+        rows = CountingRows(self.domain, self._secret)
+        parts: list[dict[str, NDArray[Any]]] = []
+        owners: list[NDArray[Any]] = []
+        for coded, unit in self._narrow_batches():
+            people = people_of([unit])
+            rows.add(people.numbers, tuple(coded.values()), people.present)
+            parts.append(coded)
+            owners += [people.numbers] if self._has_owners else []
+        masks = list(rows.masks())
+        ends = np.cumsum([0, *(np.count_nonzero(mask) for mask in masks)]).tolist()
+        held = {n: np.empty(ends[-1], dtype=code_type(v)) for n, v in self.domain.variables.items()}
+        for place, mask in enumerate(masks):
+            for name, column in parts[place].items():
+                np.compress(mask, column, out=held[name][ends[place] : ends[place + 1]])
+            parts[place] = {}
+        if self._has_owners:
+            kept = [numbers[mask] for numbers, mask in zip(owners, masks, strict=True)]
+            self._owners = np.concatenate([np.empty(0, dtype=np.int64), *kept])
+        self._counted = rows.sizes
+        return {name: _as_places(self.domain.variable(name), codes) for name, codes in held.items()}
 
     def _sizes(self) -> tuple[int, int]:
         """How many persons there are, and how many rows without one."""
+        if self._counted is not None:
+            return self._counted
         statement = f"SELECT {self._unit_expression()} AS unit FROM {self._relation.sql}"
         people = people_of([batch.column("unit") for batch in self._stream(statement)])
         return people.count(), people.rows_without
@@ -581,9 +627,19 @@ class DuckDBSource:
 
 def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
     """Codes in the type in which they are held."""
-    codes = column.codes.astype(kind)[column.places] if isinstance(column, Factored) else column
-    narrow: NDArray[Any] = codes.astype(kind, copy=False)
+    if not isinstance(column, Factored):
+        return column.astype(kind, copy=False)
+    codes = column.codes.astype(kind)
+    narrow = np.empty(len(column.places), dtype=kind)
+    # A stretch at a time: places are widened before they are looked up, and those of a whole batch would not stay in the cache.
+    for start in range(0, len(narrow), _STRETCH):
+        part = slice(start, start + _STRETCH)
+        np.take(codes, column.places[part], out=narrow[part], mode="wrap")
     return narrow
+
+
+def _no_codes(variable: Variable) -> NDArray[Any]:
+    return np.empty(0, dtype=code_type(variable))
 
 
 def _those(column: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
@@ -598,8 +654,17 @@ def _those(column: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
     return rows
 
 
+def _as_places(variable: Variable, codes: NDArray[Any]) -> NDArray[Any]:
+    """Narrow codes of categories as places in the list of them, in place: dropped rows have the last; numbers stay."""
+    if variable.is_numeric:
+        return codes
+    places: NDArray[Any] = codes.view(f"u{codes.dtype.itemsize}")
+    np.minimum(places, places.dtype.type(len(variable.categories)), out=places)
+    return places
+
+
 def _codes_and_none(count: int) -> IntArray:
-    """Every code of a categorical variable, and the code of dropped rows in the place to which -1 leads."""
+    """Every code of a categorical variable, and the code of dropped rows after them."""
     return np.append(np.arange(count, dtype=np.int64), DROPPED_CATEGORY)
 
 
