@@ -212,7 +212,8 @@ def _query(question: Question) -> ValuesQuery | RowsQuery:
 
 def _prediction(question: Question, blocks: Blocks, count: int | None = None) -> Prediction:
     """For the declared number of records, or for blocks of the least size where only their number is known."""
-    records = question.domain.public_size or (count or 2) * MODELS[blocks.model].least
+    size = question.domain.public_size
+    records = (count or 2) * MODELS[blocks.model].least if size is None else max(size, 1)
     width = float(question.bounds.upper - question.bounds.lower)
     if blocks.design is not None and not blocks.function:
         place = blocks.design.coefficient
