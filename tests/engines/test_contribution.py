@@ -273,13 +273,20 @@ def test_the_newest_rule_is_the_default_and_the_first_stays_at_hand() -> None:
     assert replace(domain, row_choice=1).row_choice == 1
 
 
+@pytest.mark.parametrize(("size", "numbers"), [(500, 0), (500, 2), (0, 1)])
 @RULES
-def test_every_engine_and_form_of_the_file_chooses_the_same_rows(rule, tmp_path) -> None:
-    """Whole numbers in Parquet (in chunks), their digits as text, and lists in memory; some rows without a person."""
+def test_every_engine_and_form_of_the_file_chooses_the_same_rows(rule, size, numbers, tmp_path) -> None:
+    """Whole numbers in Parquet (in chunks), their digits as text, and lists in memory; some rows without a person.
+
+    Codes of a row fit into part of a word, need several, or fill one.
+    """
     rng = np.random.default_rng(9)
     persons = [None if i % 50 == 0 else int(p) for i, p in enumerate(rng.integers(-40, 40, 500))]
-    domain = domain_of(2, rule, sizes=(500,))
-    rows = {"id": persons, "v0": rng.permutation(500).astype(str).tolist()}
+    domain = domain_of(2, rule, sizes=(size,) if size else (), numbers=numbers)
+    rows: dict[str, list[object]] = {"id": persons}
+    # A category and a number that are not declared are dropped values, and rows with them may stay.
+    rows |= {"v0": rng.permutation(510)[:500].astype(str).tolist()} if size else {}
+    rows |= {f"n{i}": (rng.permutation(500) * 2**33).tolist() for i in range(numbers)}
     expected = chosen(MemorySource(domain, rows, b"s"))
     table = pa.table(rows)
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=100)
@@ -291,5 +298,8 @@ def test_every_engine_and_form_of_the_file_chooses_the_same_rows(rule, tmp_path)
         assert source.judge()["rows_without_unit"] == persons.count(None)
 
 
-def chosen(source) -> list[int]:
-    return sorted(np.concatenate([batch["v0"] for batch in source.scan(["v0"])]).tolist())
+def chosen(source) -> list[tuple[int, ...]]:
+    names = tuple(source.domain.variables)
+    batches = list(source.scan(names))
+    columns = [np.concatenate([batch[name] for batch in batches]).tolist() for name in names]
+    return sorted(zip(*columns, strict=True))

@@ -104,6 +104,7 @@ class CountingRows:
         self._words = words
         self._choice = RowChoice(domain.neighbours.max_rows, self._hash.factor, self._hashed)
         self._present: list[NDArray[np.bool_] | None] = []
+        self._none = [np.empty(0, dtype=code_type(variable)) for variable in domain.variables.values()]
 
     def _hashed(self, numbers: IntArray, contents: NDArray[Any]) -> Words:
         return self._hash.of_rows(self._words(numbers), contents)
@@ -113,13 +114,15 @@ class CountingRows:
         numbers: NDArray[Any],
         codes: Sequence[NDArray[Any]],
         present: NDArray[np.bool_] | None = None,
+        *,
+        has_order: bool = True,
     ) -> None:
         """Persons as numbers, and codes in declared order; rows that are not present have no person."""
         self._present.append(present)
         contents = self._hash.contents(codes, len(numbers))
         if present is not None:
             numbers, contents = numbers[present], contents[present]
-        self._choice.add(numbers.astype(np.int64, copy=False), contents)
+        self._choice.add(numbers.astype(np.int64, copy=False), contents, has_order=has_order)
 
     def masks(self) -> Iterator[NDArray[np.bool_]]:
         """Which rows of each chunk count."""
@@ -132,8 +135,26 @@ class CountingRows:
                 yield whole
 
     @property
+    def is_packed(self) -> bool:
+        """Whether rows that count can be had without their places: their codes fit into one word."""
+        return self._hash.is_packed
+
+    def kept(self, has_owners: bool) -> tuple[list[NDArray[Any]], NDArray[Any] | None]:
+        """The columns of codes of the rows that count, in an order of their own, and if asked for the numbers of their persons."""
+        owners, parts = [np.empty(0, dtype=np.int64)], [self._hash.contents(self._none, 0)]
+        for persons, contents in self._choice.kept():
+            parts.append(contents)
+            if has_owners:
+                owners.append(persons)
+        contents = np.concatenate(parts)
+        columns = [
+            self._hash.codes(contents, place).astype(kind.dtype) for place, kind in enumerate(self._none)
+        ]
+        return columns, np.concatenate(owners) if has_owners else None
+
+    @property
     def sizes(self) -> tuple[int, int]:
-        """How many persons there are, and how many rows without one; known after the masks."""
+        """How many persons there are, and how many rows without one; known after the rows."""
         without = (int(np.count_nonzero(~present)) for present in self._present if present is not None)
         return self._choice.persons, sum(without)
 

@@ -26,12 +26,12 @@ _PARTS = np.arange(2**_PART_BITS, dtype=np.uint8)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Rows in the order of their parts: persons and contents, where each part begins, and which row each was."""
+    """Rows in the order of their parts: persons and contents, where each part begins, and which row each was if that is asked for."""
 
     persons: IntArray
     contents: NDArray[Any]
     bounds: list[int]
-    order: NDArray[np.uint32]
+    order: NDArray[np.uint32] | None
     keep: Mask
 
 
@@ -46,8 +46,8 @@ class RowChoice:
         self._table = np.empty(0, dtype=np.int64)
         self.persons = 0
 
-    def add(self, persons: IntArray, contents: NDArray[Any]) -> None:
-        """A chunk of rows."""
+    def add(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool = True) -> None:
+        """A chunk of rows; masks can only be had of chunks that keep their order."""
         short = _first_bits(persons, self._factors[0])
         order = np.argsort(short, kind="stable")
         self._chunks.append(
@@ -55,14 +55,27 @@ class RowChoice:
                 np.take(persons, order, mode="clip"),
                 np.take(contents, order, mode="clip"),
                 [*np.searchsorted(short[order], _PARTS).tolist(), len(order)],
-                order.astype(np.uint32),
+                order.astype(np.uint32) if has_order else None,
                 np.empty(len(order), dtype=np.bool_),
             )
         )
 
     def masks(self) -> Iterator[Mask]:
         """For each chunk which of its rows stay; chunks are let go of."""
-        rows = sum(len(chunk.order) for chunk in self._chunks)
+        for chunk in self._decided():
+            assert chunk.order is not None  # The caller kept it.
+            mask = np.empty(len(chunk.order), dtype=np.bool_)
+            mask[chunk.order.astype(np.int64)] = chunk.keep
+            yield mask
+
+    def kept(self) -> Iterator[tuple[IntArray, NDArray[Any]]]:
+        """Of each chunk the persons and contents of the rows that stay, in an order of its own; chunks are let go of."""
+        for chunk in self._decided():
+            yield np.compress(chunk.keep, chunk.persons), np.compress(chunk.keep, chunk.contents)
+
+    def _decided(self) -> Iterator[_Chunk]:
+        """All chunks, after it was decided which rows stay."""
+        rows = sum(len(chunk.keep) for chunk in self._chunks)
         groups = min(2**_PART_BITS, 1 << (rows // _ROWS_OF_GROUP).bit_length())
         step = 2**_PART_BITS // groups
         for first in range(0, 2**_PART_BITS, step):
@@ -70,10 +83,7 @@ class RowChoice:
         self._table = np.empty(0, dtype=np.int64)
         self._chunks.reverse()
         while self._chunks:
-            chunk = self._chunks.pop()
-            mask = np.empty(len(chunk.order), dtype=np.bool_)
-            mask[chunk.order.astype(np.int64)] = chunk.keep
-            yield mask
+            yield self._chunks.pop()
 
     def _decide(self, first: int, last: int) -> None:
         """On the rows of some parts, and so on all rows of their persons."""

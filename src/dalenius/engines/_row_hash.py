@@ -69,6 +69,21 @@ class RowHash:
             content += scratch
         return content
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether contents hold all codes of a row, so that these can be had back."""
+        return len(self._words) == 1
+
+    def codes(self, contents: NDArray[Any], column: int) -> NDArray[Any]:
+        """The codes of a column, from packed contents, in their type."""
+        shift = next(shift for place, shift in self._words[0] if place == column)
+        kind, width = contents.dtype.type, self._widths[column]
+        own = contents >> kind(shift)
+        own &= kind(2**width - 1)
+        own -= kind(1)
+        codes: NDArray[Any] = own.view(f"i{own.dtype.itemsize}")
+        return codes
+
     def _packed(self, word: list[tuple[int, int]], codes: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
         last, shift = word[-1]
         width = shift + self._widths[last]

@@ -540,9 +540,9 @@ class DuckDBSource:
 
     def _bounded(self) -> Mapping[str, NDArray[Any]]:
         """All declared variables of the rows that count, narrow: numbers, or places of categories; chosen once."""
-        if self._held is None and self._is_counted_by_chunks:
+        if self._held is None and self._has_numbered_persons:
             self._held = self._bounded_by_chunks()
-        elif self._held is None:
+        if self._held is None:
             rows = self.rows_of_persons()
             keep = kept_rows(self.domain, self._secret, rows.columns, rows.people)
             columns = dict(rows.columns)
@@ -554,33 +554,22 @@ class DuckDBSource:
         return self._held
 
     @property
-    def _is_counted_by_chunks(self) -> bool:
+    def _has_numbered_persons(self) -> bool:
         """Whether persons have numbers by themselves, so that no column of them need be held."""
         kind = self._types[str(self.domain.unit_id)]
-        is_whole = kind in _INTEGERS and kind != "BOOLEAN"
-        return is_whole and self.domain.row_choice == NEWEST_ROW_CHOICE
+        return kind in _INTEGERS and kind != "BOOLEAN" and self.domain.row_choice == NEWEST_ROW_CHOICE
 
-    def _bounded_by_chunks(self) -> dict[str, NDArray[Any]]:
-        rows = CountingRows(self.domain, self._secret)
-        parts: list[dict[str, NDArray[Any]]] = []
-        owners: list[NDArray[Any]] = []
+    def _bounded_by_chunks(self) -> dict[str, NDArray[Any]] | None:
+        """The same while rows are read, where the codes of a row fit into one word; None where they do not."""
+        rows, variables = CountingRows(self.domain, self._secret), self.domain.variables
+        if not rows.is_packed:
+            return None
         for coded, unit in self._narrow_batches():
             people = people_of([unit])
-            rows.add(people.numbers, tuple(coded.values()), people.present)
-            parts.append(coded)
-            owners += [people.numbers] if self._has_owners else []
-        masks = list(rows.masks())
-        ends = np.cumsum([0, *(np.count_nonzero(mask) for mask in masks)]).tolist()
-        held = {n: np.empty(ends[-1], dtype=code_type(v)) for n, v in self.domain.variables.items()}
-        for place, mask in enumerate(masks):
-            for name, column in parts[place].items():
-                np.compress(mask, column, out=held[name][ends[place] : ends[place + 1]])
-            parts[place] = {}
-        if self._has_owners:
-            kept = [numbers[mask] for numbers, mask in zip(owners, masks, strict=True)]
-            self._owners = np.concatenate([np.empty(0, dtype=np.int64), *kept])
+            rows.add(people.numbers, tuple(coded.values()), people.present, has_order=False)
+        columns, self._owners = rows.kept(self._has_owners)
         self._counted = rows.sizes
-        return {name: _as_places(self.domain.variable(name), codes) for name, codes in held.items()}
+        return {n: _as_places(v, c) for (n, v), c in zip(variables.items(), columns, strict=True)}
 
     def _sizes(self) -> tuple[int, int]:
         """How many persons there are, and how many rows without one."""
