@@ -4,11 +4,16 @@ Claim, fixed before the first run. Exponential, logit, Gaussian mean and varianc
 the sum: MSE * n I(theta) differs from the prediction of the plan by at most four Monte-Carlo standard errors (and 2 % of it), and so does
 the one with the predicted number of blocks from being no worse than the one with n^0.6; 400 runs, at 10^6 100 runs. With error = "sampling"
 at n = 5,000 and epsilon 1, rho 0.1, epsilon 4 and rho 1, 1,000 runs: in no setting a binomial test at 0.0005 rejects that 95 % intervals
-cover at least 94 %, for every model and aggregate that is not refused. Plans are the same under add-remove and replace, which is checked.
+cover at least 94 %, for every model and aggregate that is not refused; the average over the settings of one aggregate lies in 94-97 %. For
+what the same blocks say without noise (noise alone) the same with 94.5 %, in 94.5-97.5 % on average; medians of blocks have no
+additive noise and are left out of it. Plans are the same under add-remove and replace, which is checked. Of the runs of each aggregate 50,
+spread over its settings, are registered, charged and released through a ledger on disk. Logistic regression (a slope of 1 on a predictor
+from 0 to 3) and a mixture of two normal laws four deviations apart, both at n = 5,000 and epsilon 4, 200 runs: the same binomial test.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import log, sqrt
 from typing import Any
 
@@ -21,9 +26,11 @@ from dalenius.core.release import Block
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.linear.estimates import Estimated, estimated
+from dalenius.measurements.block_totals import BlockTotals
 from dalenius.methods._blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
+from verify._books import Books, share_of
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -48,6 +55,7 @@ PROCESSES: Mapping[str, Process] = {
     "gaussian_mean": Process(lambda rng, n: rng.normal(0.5, 1, n), (-6, 6), "0.001", 0.5, (-5, 5), 1.0),
     "gaussian_variance": Process(lambda rng, n: rng.normal(0, 1, n), (-6, 6), "0.001", 1.0, (0, 5), 2.0),
 }
+THROUGH_THE_LEDGER = 50
 PURE: Mapping[str, Any] = {"definition": "pure", "epsilon": 1}
 COVERED = {
     "epsilon 1": PURE,
@@ -57,36 +65,50 @@ COVERED = {
 }
 
 
-def planned(
-    model: str, n: int, privacy: Mapping[str, Any], relation: str = "add-remove", **more: Any
-) -> TablePlan:
-    """The plan of one setting; the number of rows is declared."""
+def declared(model: str, n: int, relation: str = "add-remove") -> dict[str, Any]:
+    """The declaration of one setting, with the number of rows."""
     process = PROCESSES[model]
-    dataset = {
+    return {
         "dataset": {"name": "simulated", "population": "simulated", "size": n, "public": True},
         "unit": {"relation": relation},
         "variables": {"x": {"bounds": list(process.bounds), "step": process.step, "missing": 0}},
     }
-    table = {"measure": "sample_and_aggregate", "of": "x", "model": model, "range": list(process.range)}
-    domain = DatasetDocument.from_dict(dataset).domain()
-    return plan_of(domain, {"table": table | more, "privacy": dict(privacy)}, {})
 
 
-def answered(plan: TablePlan, values: np.ndarray, seed: str) -> Estimated:
-    """One release: every step of the plan on these values, with recorded noise."""
-    rng, blocks = RecordedRandomness(seed), list[Block]()
+def request(model: str, privacy: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """The request document of one setting."""
+    ends = list(PROCESSES[model].range)
+    table = {"measure": "sample_and_aggregate", "of": "x", "model": model, "range": ends}
+    return {"table": table | more, "privacy": dict(privacy)}
+
+
+def planned(
+    model: str, n: int, privacy: Mapping[str, Any], relation: str = "add-remove", **more: Any
+) -> TablePlan:
+    """The plan of one setting."""
+    domain = DatasetDocument.from_dict(declared(model, n, relation)).domain()
+    return plan_of(domain, request(model, privacy, **more), {})
+
+
+def answered(plan: TablePlan, values: np.ndarray, seed: str) -> tuple[Estimated, float | None]:
+    """One release, every step of the plan on these values with recorded noise; and what its blocks say on average without it."""
+    rng, blocks, exact = RecordedRandomness(seed), list[Block](), None
     steps = plan.steps()
     step = next(steps)
     while True:
-        outcome = step.run((Sealed(values),), step.draw(rng), rng)
+        drawn = step.draw(rng)
+        outcome = step.run((Sealed(values),), drawn, rng)
         block = step.block(outcome)
         assert block is not None
         blocks.append(block)
+        if isinstance(step, BlockTotals) and step.power == 1:
+            total = float(block.values[0] - drawn)
+            exact = float(step.blocks.lower) + total * float(step.blocks.scale) / step.blocks.count
         try:
             step = steps.send(outcome)
         except StopIteration:
             break
-    return estimated(plan.law, blocks, 1)  # type: ignore[arg-type]
+    return estimated(plan.law, blocks, 1), exact  # type: ignore[arg-type]
 
 
 def values_of(process: Process, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -108,7 +130,7 @@ def efficiency(model: str, n: int, runs: int) -> dict[str, Any]:
     for run in range(runs):
         values = values_of(process, n, rng)
         for name, plan in plans.items():
-            answer = float(answered(plan, values, f"{model} {n} {name} {run}").values[0])
+            answer = float(answered(plan, values, f"{model} {n} {name} {run}")[0].values[0])
             squares[name].append((answer - process.theta) ** 2)
     mse = {name: float(np.mean(row)) for name, row in squares.items()}
     error = {name: float(np.std(row, ddof=1)) / sqrt(runs) for name, row in squares.items()}
@@ -136,8 +158,10 @@ def efficiency(model: str, n: int, runs: int) -> dict[str, Any]:
     }
 
 
-def coverage(model: str, aggregate: str, budget: str, runs: int) -> dict[str, Any]:
-    """Of 95 % intervals with sampling at n = 5,000."""
+def coverage(
+    model: str, aggregate: str, budget: str, runs: int, books: Books, through: int
+) -> dict[str, Any]:
+    """Of 95 % intervals at n = 5,000, the first of them released through a ledger."""
     n, process = 5_000, PROCESSES[model]
     try:
         plan = planned(model, n, COVERED[budget], aggregate=aggregate)
@@ -146,19 +170,89 @@ def coverage(model: str, aggregate: str, budget: str, runs: int) -> dict[str, An
     other = planned(model, n, COVERED[budget], "replace", aggregate=aggregate)
     is_same = [step.law for step in plan.measurements] == [step.law for step in other.measurements]
     rng = np.random.default_rng([17, list(PROCESSES).index(model)])
-    hits, widths = 0, []
+    hits, noise, widths = 0, list[bool](), []
     for run in range(runs):
-        made = answered(plan, values_of(process, n, rng), f"{model} {aggregate} {budget} {run}")
-        lower, upper = made.ends(0.95, True)
-        hits += bool(lower[0] <= process.theta <= upper[0])
-        widths.append(float(upper[0] - lower[0]))
+        values = values_of(process, n, rng)
+        if run < through:
+            rows = {"x": values * float(process.step)}
+            asked = request(model, COVERED[budget], aggregate=aggregate)
+            told = books.released(rows, declared(model, n), asked).interval(0.95, with_sampling=True)
+            lower, upper = (float(np.ravel(end)[0]) for end in told)
+        else:
+            made, exact = answered(plan, values, f"{model} {aggregate} {budget} {run}")
+            lower, upper = (float(end[0]) for end in made.ends(0.95, True))
+            if exact is not None:
+                ends = made.ends(0.95, False)
+                noise.append(bool(ends[0][0] <= exact <= ends[1][0]))
+        hits += lower <= process.theta <= upper
+        widths.append(upper - lower)
     textbook = 2 * 1.96 * sqrt(process.variance / n)
     return {
         "blocks": plan.preview["records"],
         "coverage": hits / runs,
+        "coverage of noise alone": float(np.mean(noise)) if noise else None,
         "width beside the efficient one": float(np.median(widths)) / textbook,
-        "ok": bool(is_same and binomtest(hits, runs, 0.94, alternative="less").pvalue >= 0.0005),
+        "ok": bool(
+            is_same
+            and binomtest(hits, runs, 0.94, alternative="less").pvalue >= 0.0005
+            and (not noise or binomtest(sum(noise), len(noise), 0.945, alternative="less").pvalue >= 0.0005)
+        ),
     }
+
+
+def averages(covered: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Over the settings of each aggregate."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for setting, row in covered.items():
+        if "coverage" in row:
+            rows.setdefault(setting.split(", ")[1], []).append(row)
+    return {
+        aggregate: {
+            name: float(np.mean([row[name] for row in alike]))
+            for name in ("coverage", "coverage of noise alone")
+            if alike[0][name] is not None
+        }
+        for aggregate, alike in rows.items()
+    }
+
+
+def further(runs: int) -> dict[str, dict[str, Any]]:
+    """Coverage of a slope and of a mean of a mixture, with 50 blocks of about 100 records."""
+    n, rng = 5_000, np.random.default_rng(31)
+    dataset = {
+        "dataset": {"name": "simulated", "population": "simulated", "public": True},
+        "variables": {
+            "y": {"bounds": [0, 1], "step": 1, "missing": 0},
+            "x": {"bounds": [0, 3], "step": "0.1", "missing": 0},
+            "z": {"bounds": [-40, 100], "step": 1, "missing": 0},
+        },
+    }
+    domain = DatasetDocument.from_dict(dataset).domain()
+
+    def regression() -> np.ndarray:
+        x = rng.integers(0, 31, n)
+        y = rng.random(n) < 1 / (1 + np.exp(1.5 - x / 10))
+        return np.column_stack([y, x]).astype(np.int64)
+
+    def mixture() -> np.ndarray:
+        upper = rng.random(n) < 0.4
+        return np.rint(rng.normal(np.where(upper, 40, 0), 10)).clip(-40, 100).astype(np.int64)
+
+    cases: dict[str, tuple[dict[str, Any], Callable[[], np.ndarray], float]] = {
+        "logistic": ({"of": "y", "predictors": ["x"], "range": [-1, 3]}, regression, 1.0),
+        "mixture_upper_mean": ({"of": "z", "range": [20, 60]}, mixture, 40.0),
+    }
+    results = {}
+    for model, (keys, draw, theta) in cases.items():
+        table = {"measure": "sample_and_aggregate", "model": model, "blocks": 50, **keys}
+        plan = plan_of(domain, {"table": table, "privacy": dict(COVERED["epsilon 4"])}, {})
+        hits = 0
+        for run in range(runs):
+            lower, upper = answered(plan, draw(), f"{model} {run}")[0].ends(0.95, True)
+            hits += bool(lower[0] <= theta <= upper[0])
+        is_held = binomtest(hits, runs, 0.94, alternative="less").pvalue >= 0.0005
+        results[model] = {"coverage": hits / runs, "ok": bool(is_held)}
+    return results
 
 
 def run(quick: bool = False) -> dict[str, Any]:
@@ -169,14 +263,25 @@ def run(quick: bool = False) -> dict[str, Any]:
     errors = {
         f"{model}, n = {n:,}": efficiency(model, n, runs) for model in PROCESSES for n, runs in sizes.items()
     }
-    covered = {
-        f"{model}, {aggregate}, {budget}": coverage(model, aggregate, budget, 100 if quick else 1000)
-        for model in PROCESSES
-        for aggregate in ("mean", "median", "winsorised")
-        for budget in COVERED
-    }
+    covered, alike = {}, list(product(PROCESSES, COVERED))
+    with Books() as books:
+        for aggregate in ("mean", "median", "winsorised"):
+            for place, (model, budget) in enumerate(alike):
+                through = share_of(THROUGH_THE_LEDGER, len(alike), place)
+                setting = f"{model}, {aggregate}, {budget}"
+                covered[setting] = coverage(model, aggregate, budget, 100 if quick else 1000, books, through)
+        releases = books.releases
+    more, means = further(20 if quick else 200), averages(covered)
+    are_average = all(
+        0.94 <= row["coverage"] <= 0.97 and 0.945 <= row.get("coverage of noise alone", 0.95) <= 0.975
+        for row in means.values()
+    )
     return {
         "mean square errors": errors,
         "coverage at n = 5,000": covered,
-        "ok": all(row["ok"] for row in (*errors.values(), *covered.values())),
+        "average coverage": means,
+        "further models": more,
+        "runs through the ledger": releases,
+        "ok": all(row["ok"] for row in (*errors.values(), *covered.values(), *more.values()))
+        and (quick or are_average),
     }

@@ -19,7 +19,7 @@ from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
 from dalenius.measurements._function import OwnFunction, Runner, Stage
 from dalenius.measurements._logistic import Design
-from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimate_sums
+from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimates_of_sums
 
 MOST_BLOCKS = 100_000
 # Whole numbers below it are added up exactly by floating point.
@@ -99,9 +99,9 @@ class Blocks:
         """What the blocks report, sorted: which block a number is of tells nothing."""
         sums = self._sums(values, places)
         if sums is not None:
-            unit = float(self.unit)
-            thetas = (estimate_sums(self.model, self.correction, each, unit) for each in sums)
-            return np.sort(self.points(list(thetas)))
+            return np.sort(
+                self.points(estimates_of_sums(self.model, self.correction, sums, float(self.unit)))
+            )
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(1, self.count))
         parts = [_sorted(part) for part in np.split(values[order], ends)]

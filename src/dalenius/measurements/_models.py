@@ -4,7 +4,7 @@ An estimate is a function of the whole numbers of one block and of nothing else:
 up exactly, so that no other block can move it by a rounding. It may be infinite or not a number; what is then reported is public.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import fsum, inf, log, nan, pi
@@ -64,14 +64,22 @@ def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
         return nan
 
 
-def estimate_sums(name: str, correction: str, sums: Sums, unit: float) -> float:
-    """The same estimate from the sums of one block."""
+def estimates_of_sums(name: str, correction: str, sums: Iterable[Sums], unit: float) -> list[float]:
+    """The same estimates from the sums of many blocks."""
     by_sums = MODELS[name].sums
     assert by_sums is not None
+    fit, blocks = by_sums[correction], list(sums)
+
+    def fitted(block: Sums) -> float:
+        try:
+            return fit(block, unit)
+        except (ArithmeticError, ValueError):
+            return nan
+
     try:
-        return by_sums[correction](sums, unit)
+        return [fit(block, unit) for block in blocks]
     except (ArithmeticError, ValueError):
-        return nan
+        return [fitted(block) for block in blocks]
 
 
 def of_sums(model: "SumsModel", **more: object) -> BlockModel:
