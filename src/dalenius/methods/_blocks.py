@@ -78,7 +78,10 @@ class Prediction:
         away = (self.upper - self.lower) / 4 / error
         law = NormalDist()
         cut = error * (law.pdf(away) - away * law.cdf(-away)) if away < 30 else 0.0
-        rest = 0.0 if not MODELS[self.model].inflation else sqrt(self.variance) / size**2
+        model = MODELS[self.model]
+        # A correction leaves what is of second order; without one the first stays.
+        order = 2 if "analytic" in model.corrections else 1
+        rest = 0.0 if not model.inflation else sqrt(self.variance) / size**order
         return cut + rest
 
     def error(self, count: int, noise: Callable[[int], float]) -> float:
