@@ -119,6 +119,43 @@ def test_what_looks_like_an_identifier_is_left_out_with_a_remark(tmp_path: Path)
     assert "person 7" not in text
 
 
+def test_rows_that_share_a_unit_get_a_suggestion_that_works_once_it_is_completed(tmp_path: Path) -> None:
+    """The remark, uncommented and completed as it says, is a document of persons; nothing of it is content."""
+    columns = {
+        "patient_id": [str(k % 80) for k in range(400)],
+        "ward": [("north", "south")[k % 2] for k in range(400)],
+        "cost": [str(k * 37 % 97) for k in range(400)],
+    }
+    path = write_csv(tmp_path / "stays.csv", columns)
+    text = draft(path, from_data=True)
+    declared, _, remark = text.partition('# Do several rows share one "patient_id"?')
+    features = [
+        line.removeprefix("# ") for line in remark.split("for example:\n")[1].splitlines() if line != "#"
+    ]
+    written = declared.replace("[variables.", "[records.").replace("confirmed = false", "confirmed = true")
+    written = written.replace('relation = "add-remove"', 'id = "patient_id"\nrelation = "add-remove"')
+    written = written.replace('population = ""', 'population = "patients"') + "\n".join(features)
+    written = written.replace("bounds = [0, 0]", "bounds = [0, 2000]").replace('["?"]', '["north"]')
+    written = written.replace(f'source = "{path.name}"', f'source = "{path}"\npublic = true')
+    document = tmp_path / "dataset.toml"
+    document.write_text(written)
+    with Curator.open(document, ledger=tmp_path / "ledger.sqlite") as curator:
+        assert curator.register(by="custodian").reveal()["units"] == 80
+        assert list(curator.domain.variables) == ["number_of_rows", "sum of cost", "ever ward"]
+
+
+def test_the_suggestion_follows_names_and_types_unless_rows_may_be_read(tmp_path: Path) -> None:
+    """Without rows a name alone decides; with them, an identifier that never comes twice has one row each."""
+    once = {"pid": [str(k) for k in range(100)], "x": ["a", "b"] * 50}
+    path = write_csv(tmp_path / "once.csv", once)
+    assert "Do several rows share" not in draft(path, from_data=True)
+    named = draft(path)
+    other = write_csv(tmp_path / "once.csv", {name: ["?", "!"] for name in once})
+    assert "Do several rows share" in named
+    assert draft(other) == named
+    assert "Do several rows share" not in draft(write_csv(tmp_path / "none.csv", {"x": ["a"], "y": ["b"]}))
+
+
 def test_a_packed_file_is_drafted_registered_and_counted(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "a.csv.gz", {"member": ["yes", "no", "no"] * 10})
     assert_every_value_is_declared(report(path, tmp_path))

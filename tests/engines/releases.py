@@ -48,6 +48,18 @@ REQUESTS: list[dict[str, Any]] = [
         "table": {"rows": ["sex"], "columns": ["region"], "margins": "all", "universe": "complete"},
         "privacy": PURE,
     },
+    {"table": {"rows": ["sex"], "columns": ["region"], "measure": "persons"}, "privacy": PURE},
+    {"table": {"rows": ["region"], "measure": "clipped_count", "clip": "3/2", "norm": "l2"}, "privacy": PURE},
+    {
+        "table": {
+            "rows": ["sex"],
+            "measure": "clipped_total",
+            "of": "income",
+            "clip": [5, 20, 90],
+            "learn_clip": "1/4",
+        },
+        "privacy": PURE,
+    },
     {
         "table": {"rows": ["status"], "measure": "labels", "most": 2},
         "privacy": {"definition": "approximate", "epsilon": 24, "delta": "0.009"},

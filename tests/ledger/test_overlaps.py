@@ -1,5 +1,9 @@
 """Populations that share some persons: both accounts pay for every release about either, from the first one on."""
 
+import contextlib
+import threading
+import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -77,22 +81,169 @@ def test_the_smaller_budget_refuses_and_nothing_is_charged(ledger: Ledger) -> No
     assert (spent(ledger, "workers"), spent(ledger, "students")) == ("0", "0")
 
 
-@pytest.mark.parametrize("first", ["workers", "students"])
-def test_after_a_release_about_either_it_is_too_late(ledger: Ledger, first: str) -> None:
+def late(ledger: Ledger) -> Curator:
+    """A second version of the workers' file, whose document says that they share persons with the students."""
+    declared = document("workers", "students")
+    declared["dataset"]["version"] = "2"
+    return Curator.open(DATA, declared, ledger=ledger, policy=policy("1"))
+
+
+def test_declared_after_releases_each_account_is_charged_the_past_of_the_other(ledger: Ledger) -> None:
     opened(ledger, "students").register()
     opened(ledger, "workers").register()
-    opened(ledger, first).release(REQUEST)
-    late = Curator.open(
-        DATA,
-        document("workers", "students")
-        | {"dataset": {**document("workers", "students")["dataset"], "version": "2"}},
-        ledger=ledger,
-        policy=policy("1"),
-    )
-    with pytest.raises(Conflict, match="before"):
-        late.register()
+    opened(ledger, "students").release(REQUEST)
+    opened(ledger, "workers").release(REQUEST | {"privacy": REQUEST["privacy"] | {"rho": "1/4"}})
+    late(ledger).register()
+    assert (spent(ledger, "workers"), spent(ledger, "students")) == ("7/20", "7/20")
+    late(ledger).register()
+    opened(ledger, "students").register()
+    assert spent(ledger, "students") == "7/20", "registering again pays nothing"
+    opened(ledger, "students").release(REQUEST | {"table": {}})
+    assert (spent(ledger, "workers"), spent(ledger, "students")) == ("9/20", "9/20")
+    for name, others in (("students", "0.25"), ("workers", "0.1")):
+        [line] = [line for line in ledger.statement(name).lines if "had spent before" in line.what]
+        assert (line.rho, line.left_rho) == (others, "0.65")
+        reading = ledger.odometer(name).to_dict()["fixed_plan"]
+        assert reading == ledger.odometer("workers").to_dict()["fixed_plan"], (
+            "neither states less than was done"
+        )
+    assert ledger.verify().is_ok
+
+
+def test_pure_losses_stay_pure_and_others_do_not(ledger: Ledger) -> None:
+    pure = {"table": {}, "privacy": {"definition": "pure", "epsilon": "1/2"}}
+    opened(ledger, "students").register()
+    opened(ledger, "workers").register()
+    opened(ledger, "students").release(pure)
+    late(ledger).register()
+    assert [ledger.account(name).pure for name in ("students", "workers")] == [Fraction(1, 2)] * 2
+    opened(ledger, "students").release(REQUEST)
+    assert ledger.account("workers").pure is None
+
+
+def test_a_past_that_does_not_fit_is_refused_and_leaves_nothing(ledger: Ledger) -> None:
+    opened(ledger, "students", rho="1/20").register()
+    opened(ledger, "workers").register()
+    opened(ledger, "workers").release(REQUEST)
+    before = [entry.digest for entry in ledger.entries()]
+    with pytest.raises(Conflict, match="'students' cannot pay"):
+        late(ledger).register()
     with pytest.raises(NotRegistered):
-        late.release(REQUEST)
+        late(ledger).release(REQUEST)
+    assert [entry.digest for entry in ledger.entries()] == before
+    assert ledger.overlaps("students") == ()
+    ledger.grant("students", "add-remove", "1/10", 0, "custodian")
+    late(ledger).register()
+    assert spent(ledger, "students") == "1/10"
+
+
+def test_a_past_on_a_page_that_was_never_granted_is_refused(ledger: Ledger) -> None:
+    """Data-dependent releases stand on a page of their own, in both books."""
+    opened(ledger, "students").register()
+    limits = policy("1") | {
+        "allow": {"acknowledge": ["individual"], "definitions": ["individual"]},
+        "floors": {"age": 1},
+    }
+    rows = document("workers") | {"unit": {"id": "person"}}
+    rows["variables"] = {**rows["variables"], "age": {"bounds": [0, 9], "step": 1}}
+    data = {**DATA, "age": [3, 4]}
+    workers = Curator.open(data, rows, ledger=ledger, policy=limits)
+    workers.register()
+    workers.release(
+        {"table": {"measure": "total", "of": "age"}, "privacy": {"definition": "individual", "epsilon": 1}}
+    )
+    with pytest.raises(Conflict, match="cannot pay on the"):
+        ledger.overlap("workers", "students", "custodian")
+
+
+def test_a_forged_past_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dalenius.ledger import administer
+
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        opened(ledger, "students").register()
+        opened(ledger, "workers").register()
+        opened(ledger, "workers").release(REQUEST)
+        with monkeypatch.context() as fault:
+            fault.setattr(administer, "past_of", lambda *_: [])
+            ledger.overlap("workers", "students", "custodian")
+        assert any("had spent before" in problem for problem in ledger.verify().problems)
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_two_that_declare_each_other_at_the_same_moment_count_once(tmp_path: Path, turn: int) -> None:
+    """In threads and in processes, on one ledger; both can be asked afterwards."""
+    place = tmp_path / "ledger.sqlite"
+    with Ledger.open(place) as ledger:
+        for name in ("students", "workers"):
+            opened(ledger, name).register()
+        if turn % 2:
+            opened(ledger, "students").release(REQUEST)
+        start = threading.Barrier(6)
+        own = [Ledger.open(place) for _ in range(2)]
+
+        def declare(book: Ledger, *pair: str) -> None:
+            start.wait()
+            book.overlap(*pair, "custodian")
+
+        pairs = [("students", "workers"), ("workers", "students")] * 3
+        books = [ledger, ledger, *own, *own]
+        threads = [threading.Thread(target=declare, args=(b, *p)) for b, p in zip(books, pairs, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for book in own:
+            book.close()
+        assert sum(entry.kind == "overlap" for entry in ledger.entries()) == 1
+        opened(ledger, "students").release(REQUEST | {"table": {}})
+        opened(ledger, "workers").release(REQUEST)
+        assert spent(ledger, "students") == spent(ledger, "workers") == ("3/10" if turn % 2 else "1/5")
+        assert ledger.verify().is_ok
+
+
+def test_releases_and_a_declaration_at_the_same_moment_charge_both(tmp_path: Path) -> None:
+    """Whichever comes first at the writer's turn: nothing is paid twice, nothing by one alone."""
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        for name in ("students", "workers"):
+            opened(ledger, name, rho="50").register()
+        start = threading.Barrier(3)
+
+        def ask(name: str) -> None:
+            start.wait()
+            for k in range(12):
+                curator = opened(ledger, name, rho="50")
+                privacy = REQUEST["privacy"] | {"rho": f"1/{10 + k}"}
+                with contextlib.suppress(Conflict):
+                    curator.release(REQUEST | {"privacy": privacy})
+
+        threads = [threading.Thread(target=ask, args=(name,)) for name in ("students", "workers")]
+        for thread in threads:
+            thread.start()
+        start.wait()
+        time.sleep(0.05)
+        ledger.overlap("students", "workers", "custodian")
+        for thread in threads:
+            thread.join()
+        charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
+        total = sum(Fraction(entry.body["cost"]["rho"]) for entry in charges)
+        assert abs(Fraction(spent(ledger, "students")) - total) < Fraction(len(charges), 10**9)
+        assert spent(ledger, "students") == spent(ledger, "workers")
+        assert ledger.verify().is_ok
+
+
+def test_a_refused_registration_leaves_nothing(ledger: Ledger) -> None:
+    """No account, no unit, no policy: the name is free for another declaration; a secret alone binds nobody."""
+
+    def lines() -> list[str]:
+        return [entry.digest for entry in ledger.entries() if entry.kind != "secret"]
+
+    opened(ledger, "students").register()
+    before = lines()
+    with pytest.raises(UnknownName, match="nobody"):
+        opened(ledger, "workers", "nobody", "students").register()
+    with pytest.raises(LedgerMismatch):
+        opened(ledger, "workers", "students", relation="replace").register()
+    assert lines() == before
     assert ledger.overlaps("students") == ()
 
 

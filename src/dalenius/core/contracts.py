@@ -19,7 +19,7 @@ from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntArray, IntegerLaw, Law
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Labels, LabelsQuery, Query, TableQuery, ValuesQuery
+from dalenius.core.query import Labels, LabelsQuery, Query, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Release
 from dalenius.core.sealed import Sealed
@@ -39,6 +39,9 @@ class Source(Protocol):
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         """Texts that are not declared, with numbers of units, in the order of their code points."""
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        """How many units each clip is the first to leave as they are, and how many none of them does."""
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows after the declared rules; -1 (or the sentinel of a number) where dropped."""

@@ -6,6 +6,7 @@ somebody who knows what the data *may* hold has read and confirmed them. Such a 
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +15,7 @@ from dalenius.core.domain import DROP, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import plain
 from dalenius.engines._choice import engine_for, suffixes
-from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, summarise
+from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, is_called_identifier, summarise
 from dalenius.errors import RequestError
 
 __all__ = ["ColumnSummary", "draft", "labels_of", "may_be_listed", "summaries", "toml_key", "toml_text"]
@@ -41,6 +42,9 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
         "[unit]",
         'relation = "add-remove"    # or "replace"',
     ]
+    units: list[str] = []
+    numbers: list[str] = []
+    others: list[str] = []
     for name, kind in columns.items():
         lines.append("")
         if not _is_name(name):
@@ -48,9 +52,44 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
         elif from_data:
             summary = summarise(name, source.contents(name), is_boolean=kind == "BOOLEAN")
             lines += _from_rows(summary)
+            if summary.is_identifier:
+                units += [name] if summary.repeats else []
+            else:
+                (numbers if summary.is_number and not summary.is_code else others).append(name)
         else:
             lines += [*_heading(name), *_from_type(kind, is_text_file=source.is_text)]
+            list_of = numbers if _is_number(kind) else others
+            (units if is_called_identifier(name) else list_of).append(name)
+    if units:
+        lines += ["", *_features(units[0], numbers, others)]
     return "\n".join(lines) + "\n"
+
+
+def _features(unit: str, numbers: Sequence[str], others: Sequence[str]) -> list[str]:
+    """How rows that share a unit become one row each, as remarks to be completed; of names and types alone."""
+    lines = [
+        f"Do several rows share one {toml_text(unit)}? Then write id = {toml_text(unit)} in [unit], and either max_rows, or make one row of",
+        "each unit: call the columns above [records.…] instead of [variables.…], take the unit's own column out, and declare what is",
+        "taken of the rows of a unit, for example:",
+        "",
+        "[variables.number_of_rows]",
+        'feature = { take = "count" }',
+        "bounds = [0, 0]            # of one unit; more counts as the upper bound",
+    ]
+    for name in numbers[:1]:
+        lines += [
+            "",
+            f"[variables.{toml_key(f'sum of {name}')}]",
+            f'feature = {{ take = "sum", of = {toml_text(name)} }}',
+            "bounds = [0, 0]            # the total of one unit is clipped to this",
+        ]
+    for name in others[:1]:
+        lines += [
+            "",
+            f"[variables.{toml_key(f'ever {name}')}]",
+            f'feature = {{ take = "any", where = {{ {toml_key(name)} = ["?"] }} }}    # has a row of this category',
+        ]
+    return [f"# {line}".rstrip() for line in lines]
 
 
 def summaries(data: str | Path) -> dict[str, ColumnSummary]:
@@ -98,8 +137,7 @@ def _heading(name: str) -> list[str]:
 
 def _from_type(kind: str, *, is_text_file: bool) -> list[str]:
     """What a type alone tells; of a text file only the names are known."""
-    is_number = any(word in kind for word in ("INT", "FLOAT", "DOUBLE", "DECIMAL"))
-    if is_number:
+    if _is_number(kind):
         return [
             "bounds = [0, 0]            # declare what the variable may hold",
             "step = 1",
@@ -107,6 +145,10 @@ def _from_type(kind: str, *, is_text_file: bool) -> list[str]:
         ]
     further = "; for a number: bounds = [0, 100] and step = 1" if is_text_file else ""
     return [f'categories = ["?"]         # declare every category{further}', "confirmed = false"]
+
+
+def _is_number(kind: str) -> bool:
+    return any(word in kind for word in ("INT", "FLOAT", "DOUBLE", "DECIMAL"))
 
 
 def _from_rows(summary: ColumnSummary) -> list[str]:

@@ -26,7 +26,7 @@ from dalenius.core.contracts import (
 )
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
-from dalenius.core.query import LabelsQuery, Query, RowsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
@@ -156,4 +156,6 @@ def _fetch_one(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg
         return source.labels(query)
     if isinstance(query, RowsQuery):
         return rows_of(source, query)
+    if isinstance(query, SizesQuery):
+        return source.sizes(query)
     return source.table(query) if isinstance(query, TableQuery) else source.values(query)

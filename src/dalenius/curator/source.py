@@ -12,7 +12,7 @@ from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistere
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
 from dalenius.ledger.known_files import SETTLED_SECONDS
-from dalenius.ledger.opening import declare_overlaps, declare_unit, open_account
+from dalenius.ledger.opening import check_opening, declare_unit, register
 from dalenius.ledger.policy import bind, notices, policy_in_force
 from dalenius.spec.canonical import digest
 from dalenius.spec.content import check_consent
@@ -100,20 +100,19 @@ class Holding:
         report = Confidential(f"Content of {self.domain.name} {self.domain.version}", content)
         unlisted = [name for name, variable in self.domain.variables.items() if variable.is_unlisted]
         check_consent(report, accept_unseen=accept_unseen, unlisted=unlisted)
+        check_opening(self.ledger, self.domain, self.policy, by)
         declare_unit(self.ledger, self.domain, by)
         bind(self.ledger, self.domain, self.policy, by)
         stamp, started = self._stamp(), time.time()
         fingerprint = self._fingerprint()
-        self.ledger.register(
-            population=self.domain.population,
-            dataset=self.domain.name,
-            version=self.domain.version,
+        register(
+            self.ledger,
+            self.domain,
+            self.policy,
+            by,
             fingerprint=fingerprint,
             domain_digest=self.domain_digest,
-            by=by,
         )
-        open_account(self.ledger, self.domain, self.policy, by)
-        declare_overlaps(self.ledger, self.domain, by)
         self._keep(fingerprint, stamp, started)
         return report
 

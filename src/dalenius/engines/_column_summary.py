@@ -44,11 +44,16 @@ class ColumnSummary:
         return self.distinct == self.rows and self.rows >= _LEAST_ROWS_OF_AN_IDENTIFIER
 
     @property
+    def repeats(self) -> bool:
+        """Whether several rows share a value."""
+        return self.distinct < self.rows
+
+    @property
     def is_identifier(self) -> bool:
         """Whether it looks like an identifier: called so and with many values, or numbered without repetition."""
         if self.is_number and not self.is_whole:
             return False
-        if _IDENTIFIER.search(self.name) and self.distinct > 3 * _MOST_CODES:
+        if is_called_identifier(self.name) and self.distinct > 3 * _MOST_CODES:
             return True
         return self.is_unique and (not self.is_number or self._is_close)
 
@@ -79,6 +84,11 @@ class ColumnSummary:
         """Lowest and highest value, rounded outward to one leading digit; zero where the column holds no number."""
         lowest, highest = self.lowest or Fraction(0), self.highest or Fraction(0)
         return -_outward(-lowest, self.step), _outward(highest, self.step)
+
+
+def is_called_identifier(name: str) -> bool:
+    """Whether a column is called like an identifier."""
+    return _IDENTIFIER.search(name) is not None
 
 
 def summarise(

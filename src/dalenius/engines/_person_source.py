@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from dalenius.core.contracts import ConnectedSource, Source, StampedSource
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
-from dalenius.core.query import Labels, LabelsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import as_arrow
 from dalenius.engines._contribution import code_type
@@ -77,6 +77,11 @@ class PersonSource:
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         """No feature is unlisted: refused as for any other variable that is not."""
         answer: Sealed[Labels] = self._persons.labels(query)
+        return answer
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        """Numbers of units by the first clip that leaves them as they are."""
+        answer: Sealed[IntArray] = self._persons.sizes(query)
         return answer
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:

@@ -1,6 +1,6 @@
 """How many different persons have a row in each cell: exact, batch by batch, and by statements that send back cells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.query import Aggregate, TableQuery
+from dalenius.engines._clipped_tally import ClippedTally, clipped_sql
 from dalenius.engines._columns import Column
+from dalenius.engines._number_sql import number
 from dalenius.engines._record_sql import code_sql, passes_sql
 from dalenius.engines._tally import Tally, used_variables
+from dalenius.spec.coding import DROPPED_NUMBER
 
 IntArray = NDArray[np.int64]
 
@@ -24,6 +27,7 @@ class PersonTally:
     domain: Domain
     _cells: list[IntArray] = field(default_factory=list)
     _owners: list[IntArray] = field(default_factory=list)
+    _further: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._tally = Tally(query=replace(self.query, aggregate=Aggregate.COUNT), domain=self.domain)
@@ -35,9 +39,15 @@ class PersonTally:
         self._cells.append(cells[chosen].astype(np.int64))
         self._owners.append(owners[chosen].astype(np.int64))
 
+    def add_groups(self, groups: Iterable[tuple[int, ...]]) -> None:
+        """Of a cell: how many persons a database counted in it."""
+        for cell, persons in groups:
+            self._further[cell] = self._further.get(cell, 0) + persons
+
     def result(self) -> IntArray:
         """Each person once in a cell; structural zeros hold nobody."""
         counts = np.zeros(self.query.space.size, dtype=np.int64)
+        counts[list(self._further)] = list(self._further.values())
         if self._cells:
             cells, owners = np.concatenate(self._cells), np.concatenate(self._owners)
             order = np.lexsort((owners, cells))
@@ -50,8 +60,16 @@ class PersonTally:
         return counts
 
 
+def tally_of_persons(query: TableQuery, domain: Domain) -> "PersonTally | ClippedTally":
+    """How many persons are in a cell, or what they add to it."""
+    return PersonTally(query, domain) if query.clip is None else ClippedTally(query, domain)
+
+
 class PersonStatements:
-    """SQL for persons within the bound: cells beyond doubt are counted by the database, rows of the others are fetched."""
+    """SQL for persons within the bound: cells beyond doubt are counted by the database, rows of the others are fetched.
+
+    What is counted: different persons, or, where a query is clipped, persons by steps and size.
+    """
 
     def __init__(self, pushed: Any, query: TableQuery) -> None:
         self.names = used_variables(query)
@@ -69,12 +87,26 @@ class PersonStatements:
         places = ", ".join(
             ["dalenius_unit AS u"]
             + [f"{_place_sql(axis, value[axis.variable])} AS p{i}" for i, axis in enumerate(query.space.axes)]
+            + ([] if query.value is None else [f"{value[query.value]} AS s"])
         )
         cells = f"(SELECT {places} FROM {rows}{' WHERE ' + ' AND '.join(conditions) if conditions else ''}) c"
         join, rules = "", [f"c.p{i} >= 0" for i in range(len(query.space.axes))]
         if self.may_be_in_doubt:
             join, rules = f" LEFT JOIN {self._doubtful} d ON c.u = d.u", [*rules, "d.u IS NULL"]
         names = [f"c.p{i}" for i in range(len(query.space.axes))]
+        if query.clip is not None:
+            rules += [] if query.value is None else [f"c.s <> {number(DROPPED_NUMBER)}"]
+            steps = "count(*)"
+            if query.aggregate is Aggregate.TOTAL:
+                steps = pushed.dialect.total(f"c.s - {number(query.centre)}")
+            self.counted, self.sized = clipped_sql(
+                [name.removeprefix("c.") for name in names],
+                steps,
+                f"{cells}{join}",
+                f" WHERE {' AND '.join(rules)}" if rules else "",
+                query.clip.norm,
+            )
+            return
         self.counted = (
             f"SELECT {', '.join([*names, 'count(DISTINCT c.u) AS n'])} FROM {cells}{join}"
             + (f" WHERE {' AND '.join(rules)}" if rules else "")
@@ -90,15 +122,34 @@ class PersonStatements:
 def _place_sql(axis: Axis, value: str) -> str:
     """The position of a code on an axis; -1 outside the table."""
     if not axis.cuts:
+        cases = _runs(axis, value)
         members: dict[int, list[int]] = {}
         for code, label in enumerate(axis.codes):
             if label >= 0:
                 members.setdefault(label, []).append(code)
-        cases = [
-            f"WHEN {value} IN ({', '.join(map(str, codes))}) THEN {label}" for label, codes in members.items()
-        ]
+        if len(members) < len(cases):
+            cases = [
+                f"WHEN {value} IN ({', '.join(map(str, codes))}) THEN {label}"
+                for label, codes in members.items()
+            ]
     else:
         first, *rest = axis.cuts
         cases = [f"WHEN {value} < {first} THEN {axis.rest}"]
         cases += [f"WHEN {value} < {cut} THEN {label}" for label, cut in enumerate(rest)]
     return f"CASE {' '.join(cases)} ELSE {axis.rest} END" if cases else str(axis.rest)
+
+
+def _runs(axis: Axis, value: str) -> list[str]:
+    """A case for each run of codes whose labels follow one another: one, where labels are the categories as declared.
+
+    A database works the value out once for each case; with as many cases as categories it would be busy with that.
+    """
+    runs: list[tuple[int, int, int]] = []
+    for code, label in enumerate(axis.codes):
+        if label < 0:
+            continue
+        if runs and runs[-1][1] == code - 1 and runs[-1][2] == label - code:
+            runs[-1] = (runs[-1][0], code, label - code)
+        else:
+            runs.append((code, code, label - code))
+    return [f"WHEN {value} BETWEEN {first} AND {last} THEN {value} + {shift}" for first, last, shift in runs]

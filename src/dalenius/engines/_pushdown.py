@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
-from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
+from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_pair
 from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
 from dalenius.engines._people import people_of
-from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes
+from dalenius.engines._person_tally import PersonStatements, PersonTally, tally_of_persons
+from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes, used_variables
 from dalenius.spec.coding import DROPPED_NUMBER, Remark, canonical_text, reader
 
 IntArray = NDArray[np.int64]
@@ -62,9 +64,12 @@ class Pushdown:
 
     def table(self, query: TableQuery) -> IntArray:
         """One exact aggregate per cell."""
+        is_of_persons = query.aggregate is Aggregate.PERSONS or query.clip is not None
+        if is_of_persons and self.domain.unit_id is not None:
+            return self._persons_in_cells(query)
+        if query.clip is not None:
+            return self._clipped_rows(query).result()
         if query.aggregate is Aggregate.PERSONS:
-            if self.domain.unit_id is not None:
-                return self._persons_in_cells(query)
             # Where rows are units, each of them is a person.
             largest_contribution(query, self.domain)
             query = replace(query, aggregate=Aggregate.COUNT)
@@ -78,18 +83,28 @@ class Pushdown:
 
     def _persons_in_cells(self, query: TableQuery) -> IntArray:
         """Different persons: counted by the database within the bound and beyond doubt, and here among the other rows."""
-        from dalenius.engines._person_tally import PersonStatements, PersonTally
-
         largest_contribution(query, self.domain)
-        statements, tally = PersonStatements(self, query), PersonTally(query, self.domain)
-        counted = np.zeros(query.space.size, dtype=np.int64)
+        statements = PersonStatements(self, query)
+        tally = tally_of_persons(query, self.domain)
         for rows in self.run(statements.counted):
-            for *places, number_of_persons in rows:
-                index = 0
-                for place, size in zip(places, query.space.shape, strict=True):
-                    index = index * size + int(place)
-                counted[index] += int(number_of_persons)
-        counted[list(query.space.structural_indices)] = 0
+            tally.add_groups(_groups(query, rows))
+        self._add_further(tally, statements)
+        return tally.result()
+
+    def sizes(self, query: SizesQuery) -> IntArray:
+        """Numbers of units by the first clip that leaves them as they are."""
+        if self.domain.unit_id is None:
+            return self._clipped_rows(query.table).classes(query.clips)
+        tally = ClippedTally(query.table, self.domain)
+        statements = PersonStatements(self, query.table)
+        for rows in self.run(statements.sized):
+            tally.add_sizes(tuple(map(int, row)) for row in rows)
+        self._add_further(tally, statements)
+        return tally.classes(query.clips)
+
+    def _add_further(self, tally: PersonTally | ClippedTally, statements: PersonStatements) -> None:
+        """Rows of persons of whom a value was in doubt, or who have more rows than the bound."""
+        numbers: list[int] = []
         if statements.may_be_in_doubt:
             keys = [self._key(name) for name in statements.names]
             parts = list(self.stream(statements.fetched([e for k in keys for e in k.expressions])))
@@ -97,11 +112,16 @@ class Pushdown:
             owners: dict[object, int] = {}
             numbers = [owners.setdefault(canonical_text(row[-1]), len(owners)) for row in rows]
             tally.add({"": np.zeros(len(rows), dtype=np.int64), **_decoded(keys, rows)}, _array(numbers))
-        total = counted + tally.result()
         # Persons beyond the bound are nobody of those.
-        beyond = PersonTally(query, self.domain)
-        beyond.add({"": _nothing(self._chosen()), **self._chosen()}, self._owners)
-        return total + beyond.result()
+        beyond = {"": _nothing(self._chosen()), **self._chosen()}
+        tally.add(beyond, np.unique(self._owners, return_inverse=True)[1] + len(numbers))
+
+    def _clipped_rows(self, query: TableQuery) -> ClippedTally:
+        """Where rows are units, each of them is clipped by itself."""
+        tally = ClippedTally(query, self.domain)
+        for batch, counts in self._counted(used_variables(query) or tuple(self.domain.variables)[:1]):
+            tally.add_single({"": np.zeros(len(counts), dtype=np.int64), **batch}, counts)
+        return tally
 
     def values(self, query: ValuesQuery) -> IntArray:
         """Sorted values of one numeric variable, in steps."""
@@ -416,6 +436,16 @@ def _edges(query: TableQuery, variable: Variable) -> tuple[int, ...] | None:
 def _ends(condition: Filter) -> list[int]:
     low, high = condition.low, condition.high
     return [*([] if low is None else [low]), *([] if high is None else [high + 1])]
+
+
+def _groups(query: TableQuery, rows: Rows) -> Iterator[tuple[int, ...]]:
+    """Groups of persons by the flat place of their cell instead of places on axes."""
+    width = len(query.space.axes)
+    for row in rows:
+        index = 0
+        for place, size in zip(row[:width], query.space.shape, strict=True):
+            index = index * size + int(place)
+        yield index, *map(int, row[width:])
 
 
 def _decoded(keys: Sequence[_GroupKey], rows: Rows, first: int = 0) -> Batch:

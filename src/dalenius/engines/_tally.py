@@ -22,6 +22,8 @@ from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER
 
 IntArray = NDArray[np.int64]
 LIMIT = 2**62
+# The square of so many steps, and so the sum of the squares of a person's cells, has at most 37 digits.
+MOST_STEPS = 10**18
 _HALF = 32
 _SUMS = (Aggregate.COUNT, Aggregate.TOTAL, Aggregate.SUM_OF_SQUARES)
 
@@ -39,7 +41,7 @@ def largest_contribution(query: TableQuery, domain: Domain) -> int:
         domain.variable(name)
     size = 1
     if query.aggregate is Aggregate.PERSONS:
-        if query.value is not None or query.weight is not None:
+        if query.value is not None or query.weight is not None or query.clip is not None:
             raise Unsupported("Persons are counted once each: without a value, and without weights.")
         return size
     if query.aggregate is not Aggregate.COUNT:
@@ -53,12 +55,27 @@ def largest_contribution(query: TableQuery, domain: Domain) -> int:
             raise Unsupported(f"A {query.aggregate} takes no weights; a count, total or mean does.")
         weights = domain.variable(query.weight).bounds
         size *= max(abs(weights.low), abs(weights.high))
+    if query.clip is not None:
+        _check_clip(query, domain, size)
     if size >= LIMIT:
         raise TooLarge(
             "One row could contribute 2^62 steps or more to a cell. Use a coarser step or narrower bounds.",
             limit=LIMIT,
         )
     return size
+
+
+def _check_clip(query: TableQuery, domain: Domain, size: int) -> None:
+    """Counts and totals without weights, of units whose sizes every engine can hold; all by the declaration."""
+    if query.aggregate not in (Aggregate.COUNT, Aggregate.TOTAL) or query.weight is not None:
+        raise Unsupported("What a person adds is clipped for counts and totals without weights.")
+    assert query.clip is not None  # The caller looks.
+    if size * domain.neighbours.max_rows * query.clip.fineness >= MOST_STEPS:
+        raise TooLarge(
+            "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, narrower bounds or"
+            " a smaller max_rows.",
+            limit=MOST_STEPS,
+        )
 
 
 def empty_cell(query: TableQuery, domain: Domain) -> int:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dalenius.core.contracts import Source
 from dalenius.core.domain import NEWEST_ROW_CHOICE, Domain, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Labels, LabelsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import (
     as_numpy,
@@ -34,6 +34,7 @@ from dalenius.engines._arrow import (
     nulls,
     private_copy,
 )
+from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._columns import Column, Factored, IntegerMap, expanded
 from dalenius.engines._contribution import CountingRows, code_type, kept_rows
 from dalenius.engines._declared import check_columns, check_pair
@@ -43,7 +44,7 @@ from dalenius.engines._joint import MOST_COMBINATIONS
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
 from dalenius.engines._person_source import PersonSource, split_place
-from dalenius.engines._person_tally import PersonTally
+from dalenius.engines._person_tally import PersonTally, tally_of_persons
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._remark_counts import JudgedColumn, may_be_compared, remark_counts
 from dalenius.engines._tally import Tally, listed, used_variables
@@ -155,12 +156,14 @@ class DuckDBSource:
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
         """One exact aggregate per cell of each; what is not grouped by the database is tallied in one scan."""
+        has_units = self.domain.unit_id is not None
         persons = [p for p, query in enumerate(queries) if query.aggregate is Aggregate.PERSONS]
-        if persons and self.domain.unit_id is not None:
-            answers = dict(enumerate(self.tables([q for p, q in enumerate(queries) if p not in persons])))
+        apart = [p for p, q in enumerate(queries) if q.clip is not None or (has_units and p in persons)]
+        if apart:
+            answers = dict(enumerate(self.tables([q for p, q in enumerate(queries) if p not in apart])))
             rest = iter(answers.values())
             return tuple(
-                self._persons_in_cells(query) if place in persons else next(rest)
+                self._persons_in_cells(query) if place in apart else next(rest)
                 for place, query in enumerate(queries)
             )
         # Where rows are units, each of them is a person.
@@ -183,17 +186,28 @@ class DuckDBSource:
         return tuple(Sealed(tally.result()) for tally in tallies)
 
     def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
-        """Different persons among the rows that count."""
-        if self._owners is None:
+        """Different persons among the rows that count, or what each of them adds to the cells."""
+        return Sealed(self._tallied(query).result())
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        """Numbers of units by the first clip that leaves them as they are."""
+        tally = self._tallied(query.table)
+        assert isinstance(tally, ClippedTally)  # A query about sizes is of a table with a clip.
+        return Sealed(tally.classes(query.clips))
+
+    def _tallied(self, query: TableQuery) -> PersonTally | ClippedTally:
+        """A table of persons over the rows that count."""
+        if self._owners is None and self.domain.unit_id is not None:
             self._held, self._has_owners = None, True
             self._bounded()
         owners, start = self._owners, 0
-        tally = PersonTally(query, self.domain)
-        for batch in self._held_batches(used_variables(query)):
+        tally = tally_of_persons(query, self.domain)
+        for batch in self._batches(used_variables(query)):
             size = len(next(iter(batch.values())))
-            tally.add(batch, np.asarray(owners)[start : start + size])
+            own = np.arange(start, start + size) if owners is None else owners[start : start + size]
+            tally.add(batch, own)
             start += size
-        return Sealed(tally.result())
+        return tally
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""

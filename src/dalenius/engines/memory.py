@@ -14,7 +14,16 @@ import numpy as np
 
 from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import (
+    Aggregate,
+    Clip,
+    Filter,
+    Labels,
+    LabelsQuery,
+    SizesQuery,
+    TableQuery,
+    ValuesQuery,
+)
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import is_table
 from dalenius.engines._contribution import kept
@@ -127,6 +136,8 @@ class MemorySource:
         space = query.space
         if query.aggregate is Aggregate.PERSONS:
             return self._persons_in_cells(query)
+        if query.clip is not None:
+            return self._clipped(query, query.clip)
         start = empty_cell(query, self.domain)
         cells = [start] * space.size
         structural = set(space.structural_indices)
@@ -150,6 +161,28 @@ class MemorySource:
                 counts[index] += 1
         return Sealed(np.array(counts, dtype=np.int64))
 
+    def _added(self, query: TableQuery) -> list[dict[int, int]]:
+        """What each person with a row in the table adds to its cells, before it is clipped."""
+        owners = range(len(self._coded)) if self._owners is None else self._owners
+        persons: dict[object, dict[int, int]] = {}
+        for row, owner in zip(self._coded, owners, strict=True):
+            index, share = self._cell(query, row), self._share(query, row)
+            if index is not None and share is not None:
+                added = persons.setdefault(owner, {})
+                added[index] = added.get(index, 0) + share
+        return list(persons.values())
+
+    def _clipped(self, query: TableQuery, clip: Clip) -> Sealed[IntArray]:
+        """What each person adds to the cells, clipped, and then summed."""
+        cells = [0] * query.space.size
+        for added in self._added(query):
+            size = clip.size(added.values())
+            for index, steps in added.items():
+                cells[index] += clip.clipped(steps, size)
+        for index in query.space.structural_indices:
+            cells[index] = 0
+        return Sealed(np.array([max(-LIMIT, min(LIMIT, value)) for value in cells], dtype=np.int64))
+
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         """Sorted values of one numeric variable, in steps."""
         variable = self.domain.variable(query.value)
@@ -169,6 +202,15 @@ class MemorySource:
             return Sealed(counted_labels(self.domain, self._secret, query, counts=counts))
         pairs = zip(self._columns[self.domain.unit_id], texts, strict=True)
         return Sealed(counted_labels(self.domain, self._secret, query, pairs=pairs))
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        """Numbers of units by the first clip that leaves them as they are."""
+        largest_contribution(query.table, self.domain)
+        counts = [0] * (len(query.clips) + 1)
+        for added in self._added(query.table):
+            size = query.clips[0].size(added.values())
+            counts[sum(size > clip.most for clip in query.clips)] += 1
+        return Sealed(np.array(counts, dtype=np.int64))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """One batch of coded rows."""

@@ -12,7 +12,7 @@ from weakref import finalize
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
-from dalenius.core.query import Labels, LabelsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._declared import check_columns
 from dalenius.engines._labels import check_texts
@@ -180,6 +180,10 @@ class SparkSource:
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         """Texts that are not declared, with numbers of units."""
         return Sealed(self._pushed.labels(query))
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        """Numbers of units by the first clip that leaves them as they are."""
+        return Sealed(self._pushed.sizes(query))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         """Batches of coded rows."""

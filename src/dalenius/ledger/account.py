@@ -8,7 +8,8 @@ others     the total less the share kept back for official tables; paid by every
 analyst    an analyst's quota
 variable   the cap of a sensitive variable
 wave       one version's part of a declared schedule
-overlaps   no limit: counts the populations that share persons with this one, whose accounts pay for every charge as well
+overlaps   no limit: counts the populations that share persons with this one, whose accounts pay for every charge as well; under the
+           name of one of them, whether it is declared
 """
 
 from collections.abc import Iterable, Mapping
@@ -144,6 +145,11 @@ def purses_elsewhere(overlaps: Iterable[str], page: str) -> tuple[PurseKey, ...]
 def overlaps_of(population: str) -> PurseKey:
     """Where the number of overlapping populations is kept."""
     return PurseKey(population, MASTER, OVERLAPS, "")
+
+
+def overlap_with(population: str, other: str) -> PurseKey:
+    """Where it is kept that two populations share persons."""
+    return PurseKey(population, MASTER, OVERLAPS, other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ from typing import Any
 from dalenius.core.neighbours import Relation
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, DataChanged, LedgerMismatch, ParameterError, UnknownName
-from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey, overlaps_of
-from dalenius.ledger.charge import PAGES, Registration
+from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey, overlap_with, overlaps_of
+from dalenius.ledger.charge import PAGES, Registration, Units
 from dalenius.ledger.draft import Command, Draft, Needs
 from dalenius.ledger.entry import Entry
+from dalenius.ledger.state import past_of
 
 _NEXT = {
     Status.DRAFT: (Status.EMBARGOED, Status.PUBLISHED, Status.WITHDRAWN),
@@ -155,18 +156,37 @@ class OpenAccount:
         """Whether the account was opened now."""
         if self.population in draft.state.terms:
             return False
-        # Tried beside the draft first: a part that refuses leaves nothing of the others.
-        trial = Draft(draft.state, draft.tip, draft.now)
-        for part in self.parts:
-            part.decide(trial)
-        for part in self.parts:
-            part.decide(draft)
+        Together(parts=self.parts).decide(draft)
         return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """Several commands in one segment: all of them, or none. A trial writes nothing, and refuses what would be refused."""
+
+    parts: tuple[Command, ...]
+    is_trial: bool = False
+
+    @property
+    def needs(self) -> Needs:
+        """Whatever its parts must see."""
+        return Needs.of_all(part.needs for part in self.parts)
+
+    def decide(self, draft: Draft) -> tuple[Any, ...]:
+        """The answers, in order."""
+        # Tried beside the draft first: a part that refuses leaves nothing of the others.
+        trial = Draft(draft.state, draft.tip, draft.now)
+        answers = tuple(part.decide(trial) for part in self.parts)
+        return answers if self.is_trial else tuple(part.decide(draft) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeclareOverlap:
-    """Two populations share some persons: from now on both accounts pay for every release about either."""
+    """Two populations share some persons: from now on both accounts pay for every release about either.
+
+    Each account is charged at once what the other has spent so far, whatever for, on every page; where one cannot pay, nothing is declared.
+    What is declared already stays as it is.
+    """
 
     population: str
     other: str
@@ -174,13 +194,14 @@ class DeclareOverlap:
 
     @property
     def needs(self) -> Needs:
-        """Both accounts, and whether they paid for anything."""
+        """Both accounts with what they paid, and whether it is declared."""
         both = (self.population, self.other)
-        keys = [PurseKey(name, page, TOTAL, "") for name in both for page in PAGES]
-        return Needs(populations=frozenset(both), purses=frozenset({*keys, *map(overlaps_of, both)}))
+        keys = [PurseKey(name, page, kind, "") for name in both for page in PAGES for kind in (TOTAL, OTHERS)]
+        pair = (overlap_with(*both), overlap_with(*reversed(both)))
+        return Needs(populations=frozenset(both), purses=frozenset({*keys, *pair, *map(overlaps_of, both)}))
 
-    def decide(self, draft: Draft) -> Entry:
-        """The line; refused where an account is missing, or paid for something before."""
+    def decide(self, draft: Draft) -> Entry | None:
+        """The line, none if it stands; refused where an account is missing, or cannot pay for the other's past."""
         if self.population == self.other:
             raise ParameterError("A population shares all persons with itself; name another one.")
         terms = [draft.state.terms.get(name) for name in (self.population, self.other)]
@@ -195,14 +216,20 @@ class DeclareOverlap:
                 f"The accounts of {self.population!r} and {self.other!r} are kept under different relations, so that neither can pay"
                 " for the other's releases."
             )
-        spent = [draft.state.purse(key).charges for key in self.needs.purses if key.kind == TOTAL]
-        if any(spent):
-            raise Conflict(
-                f"{self.population!r} and {self.other!r} share persons, and something was released about one of them before that was"
-                " declared: persons in both had two budgets. Declare it before the first release of either; or give both data sets one"
-                " population, in a ledger of their own."
-            )
-        return draft.emit("overlap", population=self.population, by=self.by, body={"with": self.other})
+        if draft.state.purse(overlap_with(self.population, self.other)).charges:
+            return None
+        past = past_of(draft.state, self.population, self.other)
+        for payer, page, rho, delta, epsilon in past:
+            for kind in (TOTAL, OTHERS):
+                purse = draft.state.purse(PurseKey(payer, page, kind, ""))
+                if not purse.is_limited or not purse.pays(Units(rho, delta, epsilon)):
+                    raise Conflict(
+                        f"{self.population!r} and {self.other!r} share persons, and something was released about one of them before that"
+                        f" was declared. The account of {payer!r} cannot pay on the {page} page what the other has spent until now: grant it"
+                        " more, or give both data sets one population, in a ledger of their own. Nothing was declared."
+                    )
+        body = {"with": self.other, "past": past}
+        return draft.emit("overlap", population=self.population, by=self.by, body=body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

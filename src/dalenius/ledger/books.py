@@ -107,12 +107,19 @@ class Books:
         )
         return [entry for row in rows if (entry := Entry.read(row[4])).body.get("kind") == kind]
 
+    def _declared_overlaps(self) -> list[Entry]:
+        rows = self.ask(schema.ENTRIES + " WHERE kind = ? ORDER BY seq", ("overlap",))
+        return [Entry.read(row[4]) for row in rows]
+
+    def _paid_late(self, population: str) -> list[Entry]:
+        """Declarations by which this account paid for what another one had spent before."""
+        return [
+            e for e in self._declared_overlaps() if any(population == p[0] for p in e.body.get("past", ()))
+        ]
+
     def overlaps(self, population: str) -> tuple[str, ...]:
         """Populations that were declared to share persons with this one."""
-        rows = self.ask(schema.ENTRIES + " WHERE kind = ? ORDER BY seq", ("overlap",))
-        pairs = [
-            (entry.population, str(entry.body["with"])) for entry in (Entry.read(row[4]) for row in rows)
-        ]
+        pairs = [(entry.population, str(entry.body["with"])) for entry in self._declared_overlaps()]
         return tuple(sorted({b if a == population else a for a, b in pairs if population in (a, b)}))
 
     def _paid_for_others(self, population: str) -> list[Entry]:
@@ -171,7 +178,8 @@ class Books:
 
     def statement(self, population: str, analyst: str | None = None) -> Statement:
         """Movements and balances; an analyst's own statement shows nobody else's."""
-        entries = [*self.entries(population), *self._paid_for_others(population)]
+        late = [entry for entry in self._paid_late(population) if entry.population != population]
+        entries = [*self.entries(population), *self._paid_for_others(population), *late]
         return make_statement(sorted(entries, key=lambda entry: entry.seq), self.account(population), analyst)
 
     def odometer(self, population: str, delta: object = "1e-6") -> OdometerReading:
@@ -181,7 +189,9 @@ class Books:
         return read_odometer(account, rational(delta, "delta"), events=events)
 
     def _events(self, population: str) -> list[Event] | None:
-        """What the charges on the master page say was done; None if one of them states a rho alone."""
+        """What the charges on the master page say was done; None if one of them states a rho alone, as the past of another account does."""
+        if self._paid_late(population):
+            return None
         rows = self.ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
         bodies = [Entry.read(row[4]).body for row in rows]
         bodies += [entry.body for entry in self._paid_for_others(population)]

@@ -8,7 +8,7 @@ from dalenius.core.budget import MASTER, units_down
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.ledger.administer import DeclareOverlap, Grant, Limit, Note, Register
+from dalenius.ledger.administer import DeclareOverlap, Grant, Limit, Note, OpenAccount, Register
 from dalenius.ledger.charge import PAGES, Registration
 from dalenius.ledger.draft import Command
 from dalenius.ledger.entry import Entry, canonical_body
@@ -99,8 +99,14 @@ class Declarations:
         }
         return self.submit(Limit(kind="schedule", population=population, body=body, by=by))  # type: ignore[no-any-return]
 
-    def overlap(self, population: str, other: str, by: str) -> Entry:
-        """Declare that two populations share some persons, before anything is released about either."""
+    def open_account(self, population: str, declare: "Callable[[Declarations], None]") -> bool:
+        """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
+        parts: list[Command] = []
+        declare(Declarations(parts.append))
+        return bool(self.submit(OpenAccount(population=population, parts=tuple(parts))))
+
+    def overlap(self, population: str, other: str, by: str) -> Entry | None:
+        """Declare that two populations share some persons: each account pays for the other's past, and for every release from now on."""
         return self.submit(DeclareOverlap(population=population, other=other, by=by))  # type: ignore[no-any-return]
 
     def note(self, kind: str, payload: Mapping[str, Any], by: str, population: str = "") -> Entry:

@@ -18,7 +18,7 @@ from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, InternalError, LedgerMismatch, NotPublic, UnknownName
 from dalenius.ledger import schema
-from dalenius.ledger.administer import Note, OpenAccount, SetStatus
+from dalenius.ledger.administer import Note, SetStatus, Together
 from dalenius.ledger.anchor import AnchorFile, last_lines
 from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
@@ -241,9 +241,13 @@ class Ledger:
 
     def open_account(self, population: str, declare: Callable[[Declarations], None]) -> bool:
         """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
+        return Declarations(self.submit).open_account(population, declare)
+
+    def together(self, declare: Callable[[Declarations], None], *, is_trial: bool = False) -> None:
+        """Write all that `declare` declares as one segment, or nothing; a trial writes nothing and refuses the same."""
         parts: list[Command] = []
         declare(Declarations(parts.append))
-        return bool(self.submit(OpenAccount(population=population, parts=tuple(parts))))
+        self.submit(Together(parts=tuple(parts), is_trial=is_trial))
 
     def secret(self, population: str) -> bytes:
         """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""

@@ -20,9 +20,40 @@ from dalenius.spec.policy import PolicyDocument, QuotaPart
 UNIT_NOTE = "unit"
 
 
-def open_account(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> bool:
+def open_account(book: Ledger | Declarations, domain: Domain, policy: PolicyDocument, by: str) -> bool:
     """Grant what the policy grants; False if the account was open already."""
-    return ledger.open_account(domain.population, lambda book: _declare(book, domain, policy, by))
+    return book.open_account(domain.population, lambda parts: _declare(parts, domain, policy, by))
+
+
+def check_opening(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:
+    """Refuse what the ledger would refuse, before anything is written: nothing is left of a refused registration."""
+    if domain.overlaps:
+        ledger.together(lambda book: _opening(ledger, book, domain, policy, by), is_trial=True)
+
+
+def register(
+    ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, *, fingerprint: str, domain_digest: str
+) -> None:
+    """Tie a file to its version, open the population's account and declare with whom it shares persons: all of it, or nothing."""
+
+    def declare(book: Declarations) -> None:
+        book.register(
+            population=domain.population,
+            dataset=domain.name,
+            version=domain.version,
+            fingerprint=fingerprint,
+            domain_digest=domain_digest,
+            by=by,
+        )
+        _opening(ledger, book, domain, policy, by)
+
+    ledger.together(declare)
+
+
+def _opening(ledger: Ledger, book: Declarations, domain: Domain, policy: PolicyDocument, by: str) -> None:
+    open_account(book, domain, policy, by)
+    for other in overlaps_to_declare(ledger, domain):
+        book.overlap(domain.population, other, by)
 
 
 def _declare(ledger: Declarations, domain: Domain, policy: PolicyDocument, by: str) -> None:
@@ -107,12 +138,11 @@ def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
         )
 
 
-def declare_overlaps(ledger: Ledger, domain: Domain, by: str) -> None:
-    """Populations that share some persons with this one, each once; refused after a release about either, or for other units."""
+def overlaps_to_declare(ledger: Ledger, domain: Domain) -> tuple[str, ...]:
+    """Populations that share some persons with this one and are not declared to, each once; refused for other units."""
     declared = ledger.overlaps(domain.population)
-    for other in dict.fromkeys(domain.overlaps):
-        if other in declared:
-            continue
+    others = tuple(other for other in dict.fromkeys(domain.overlaps) if other not in declared)
+    for other in others:
         unit = _unit_of(ledger, other)
         if unit is not None and unit != domain.neighbours.unit:
             raise LedgerMismatch(
@@ -121,7 +151,7 @@ def declare_overlaps(ledger: Ledger, domain: Domain, by: str) -> None:
                 known=unit,
                 received=domain.neighbours.unit,
             )
-        ledger.overlap(domain.population, other, by)
+    return others
 
 
 def _unit_of(ledger: Ledger, population: str) -> str | None:

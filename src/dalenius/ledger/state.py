@@ -20,10 +20,11 @@ from dalenius.ledger.account import (
     Purse,
     PurseKey,
     Terms,
+    overlap_with,
     overlaps_of,
     purses_elsewhere,
 )
-from dalenius.ledger.charge import DATA_DEPENDENT, Registration, Units
+from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, Registration, Units
 from dalenius.ledger.entry import Entry
 
 
@@ -177,10 +178,31 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 
 
 def _overlap(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    """Two populations that share persons: each counts one more."""
-    for population in (entry.population, body["with"]):
-        key = overlaps_of(population)
+    """Two populations that share persons: each counts one more, and pays for what the other had spent before.
+
+    Lines from the time when nothing could be spent before say nothing of a past.
+    """
+    pair = (entry.population, str(body["with"]))
+    keys = [overlaps_of(population) for population in pair]
+    if "past" in body:
+        keys += [overlap_with(*pair), overlap_with(*reversed(pair))]
+    for key in keys:
         state.purses[key] = state.purse(key).after(Units(0, 0, 0))
+    for payer, page, rho, delta, epsilon in body.get("past", ()):
+        for key in purses_elsewhere((payer,), page):
+            state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), epsilon))
+
+
+def past_of(state: State, population: str, other: str) -> list[list[Any]]:
+    """What each of two accounts has spent on each page, beside the account that would pay for it: (payer, page, rho, delta, epsilon)."""
+    past: list[list[Any]] = []
+    for payer, spender in ((population, other), (other, population)):
+        for page in PAGES:
+            purse = state.purse(PurseKey(spender, page, TOTAL, ""))
+            if purse.charges:
+                pure = None if purse.impure else purse.spent_epsilon
+                past.append([payer, page, purse.spent_rho, purse.spent_delta, pure])
+    return past
 
 
 def _forfeit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:

@@ -156,7 +156,7 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
         kind, name = (TOTAL, "") if analyst is None else (ANALYST, analyst)
         drafts.append((entry, state.purses.get(PurseKey(account.population, page, kind, name))))
     lines = [
-        _movement(entry, purse, state, entry.population == account.population)
+        _movement(entry, purse, state, account.population)
         for entry, purse in drafts
         if entry.kind
         in (
@@ -190,10 +190,11 @@ def _own_warnings(purses: Iterable[Purse]) -> tuple[str, ...]:
     return tuple(said for page, said in WARNINGS.items() if page in pages)
 
 
-def _movement(entry: Entry, purse: Purse | None, state: State, is_own: bool) -> StatementLine:
-    body = entry.body
+def _movement(entry: Entry, purse: Purse | None, state: State, population: str) -> StatementLine:
+    body, is_own = entry.body, entry.population == population
     left = {}
-    if purse is not None and purse.is_limited and entry.kind in ("charge", "grant", "forfeit"):
+    is_paid = entry.kind in ("charge", "grant", "forfeit") or bool(body.get("past"))
+    if purse is not None and purse.is_limited and is_paid:
         left = {
             "left_rho": plain((purse.limit_rho - purse.spent_rho) * UNIT),
             "left_delta": plain((purse.limit_delta - purse.spent_delta) * UNIT),
@@ -212,7 +213,7 @@ def _movement(entry: Entry, purse: Purse | None, state: State, is_own: bool) -> 
             epsilon=cost["epsilon"] or "",
             status=_status(state, body["key"]),
         )
-    amounts = body.get("amounts", {})
+    amounts = body.get("amounts", {}) | _paid_late(body, population)
     return StatementLine(
         **common,
         **left,
@@ -221,6 +222,12 @@ def _movement(entry: Entry, purse: Purse | None, state: State, is_own: bool) -> 
         rho=amounts.get("rho", ""),
         delta=amounts.get("delta", ""),
     )
+
+
+def _paid_late(body: Mapping[str, Any], population: str) -> dict[str, str]:
+    """What a declaration of shared persons charged to this population's master account for the other's past."""
+    paid = [(int(p[2]), int(p[3])) for p in body.get("past", ()) if p[:2] == [population, MASTER]]
+    return {"rho": plain(paid[0][0] * UNIT), "delta": plain(paid[0][1] * UNIT)} if paid else {}
 
 
 def _declaration(entry: Entry) -> str:
@@ -240,7 +247,8 @@ def _declaration(entry: Entry) -> str:
         case "register":
             return f"registered {body['dataset']} {body['version']}"
         case "overlap":
-            return f"shares persons with {body['with']}; both accounts pay for releases about either"
+            said = f"shares persons with {body['with']}; both accounts pay for releases about either"
+            return said + (", and for what the other had spent before" if body.get("past") else "")
         case "status":
             return f"{body['entry'][:8]}: {body['from']} to {body['to']}"
         case "note" if body["kind"] == "policy":

@@ -10,7 +10,7 @@ from dalenius.ledger.account import PurseKey, purses_elsewhere
 from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
-from dalenius.ledger.state import State
+from dalenius.ledger.state import State, past_of
 from dalenius.ledger.store import Lost, Store, load_all, read_head
 
 _CHUNK = 2000
@@ -143,16 +143,23 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
                 problems.add(f"Line {entry.seq} charges no account.")
         if entry.kind == "release" and entry.body["entry"] in state.releases:
             problems.add(f"Line {entry.seq} completes a charge that was completed before.")
+        if entry.kind == "overlap" and entry.body.get("past", []) != past_of(
+            state, entry.population, entry.body["with"]
+        ):
+            problems.add(f"Line {entry.seq} does not charge what the other population had spent before.")
         state.fold(entry)
+        paid: list[PurseKey] = []
+        if entry.kind == "overlap":
+            pages = [(payer, page) for payer, page, *_ in entry.body.get("past", ())]
+            paid = [key for payer, page in pages for key in purses_elsewhere((payer,), page)]
         if entry.kind == "charge":
             page = entry.body["page"]
             own = [PurseKey(entry.population, page, kind, name) for kind, name in entry.body["purses"]]
-            for key in (*own, *purses_elsewhere(entry.body.get("overlaps", ()), page)):
-                purse, kind, name = state.purses[key], key.kind, key.name
-                if purse.spent_rho > purse.limit_rho or purse.spent_delta > purse.limit_delta:
-                    problems.add(
-                        f"Line {entry.seq} spends more than the limit of {kind} {name}".rstrip() + "."
-                    )
+            paid = [*own, *purses_elsewhere(entry.body.get("overlaps", ()), page)]
+        for key in paid:
+            purse, kind, name = state.purses[key], key.kind, key.name
+            if purse.spent_rho > purse.limit_rho or purse.spent_delta > purse.limit_delta:
+                problems.add(f"Line {entry.seq} spends more than the limit of {kind} {name}".rstrip() + ".")
     except Exception:
         problems.add(f"Line {entry.seq} does not say what its kind must say.")
 

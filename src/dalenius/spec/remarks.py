@@ -81,6 +81,25 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Dies sind Summen von Werten, die an den veröffentlichten Grenzen gekappt wurden, und die Intervalle gelten für diese. Die"
         " Summen selbst sind um das Gekappte größer, das nicht bekannt ist.",
     },
+    "clipped": {
+        "en": "What one person adds to all cells together is scaled down to {clip} in the {norm} norm where it is more. Numbers and"
+        " intervals are of what is left; how much was clipped is not known.",
+        "de": "Was eine Person zu allen Zellen zusammen beiträgt, wird auf {clip} in der {norm}-Norm verkleinert, wo es mehr ist. Zahlen"
+        " und Intervalle gelten für das Übrige; wie viel gekappt wurde, ist nicht bekannt.",
+    },
+    "chosen_clip": {
+        "en": "Of the bounds {clips} the bound {clip} was chosen before anything was read: by the numbers of persons that the request"
+        " states it has the smallest predicted error. The smallest error is no promise where the stated numbers are wrong.",
+        "de": "Von den Schranken {clips} wurde {clip} gewählt, bevor etwas gelesen wurde: nach den Personenzahlen der Anfrage hat sie den"
+        " kleinsten erwarteten Fehler. Sind diese Zahlen falsch, so ist er nicht zugesichert.",
+    },
+    "learned_clip": {
+        "en": "What one person adds to all cells together is scaled down in the {norm} norm to the smallest listed bound that leaves"
+        " {q} of the persons whole, by the noisy numbers of persons that are released here. Numbers and intervals are of what is left.",
+        "de": "Was eine Person zu allen Zellen zusammen beiträgt, wird in der {norm}-Norm auf die kleinste genannte Schranke verkleinert,"
+        " die {q} der Personen ganz lässt, nach den verrauschten Personenzahlen, die hier veröffentlicht sind. Zahlen und Intervalle"
+        " gelten für das Übrige.",
+    },
     "selected_labels": {
         "en": "The texts were found in the data: one is listed if its number of units plus noise is above {threshold}, which noise alone"
         " never is, and surely from {sure} units on. Texts that are declared are not counted here, and each unit counts in at most"

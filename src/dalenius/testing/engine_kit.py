@@ -7,7 +7,7 @@ which only tests may do.
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from dalenius.core import registry
 from dalenius.core.contracts import OneScanSource, Source
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Filter, Norm, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.testing.toy import toy_domain, toy_rows
 
@@ -103,6 +103,17 @@ def check(factory: Factory) -> None:
         for space in (CellSpace(()), CellSpace(axes)):
             check_table(opened, domain, columns, TableQuery(space=space, aggregate=aggregate, value=value))
     check_table(opened, domain, columns, TableQuery(space=CellSpace(axes[:1]), weight="age"))
+    for query in (
+        TableQuery(space=CellSpace(axes), clip=Clip(norm=Norm.L1, limit=15, fineness=10)),
+        TableQuery(
+            space=CellSpace(axes),
+            aggregate=Aggregate.TOTAL,
+            value="income",
+            clip=Clip(norm=Norm.L2, limit=40),
+        ),
+    ):
+        check_table(opened, domain, columns, query)
+        check_sizes(opened, domain, columns, query)
     for where in ((), (Filter(variable="sex", codes=(0,)),), (Filter(variable="age", low=30, high=60),)):
         check_table(opened, domain, columns, TableQuery(space=CellSpace(axes), where=where))
         check_values(opened, domain, columns, ValuesQuery(value="income", where=where))
@@ -122,6 +133,8 @@ def check_cases(factory: Factory, cases: Iterable[Case]) -> None:
 
         for query in case.tables:
             check_table(opened, case.domain, case.columns, query)
+            if query.clip is not None:
+                check_sizes(opened, case.domain, case.columns, query)
         check_tables_together(source, case.tables)
         for values in case.values:
             check_values(opened, case.domain, case.columns, values)
@@ -145,6 +158,16 @@ def check_tables_together(source: Source, queries: Sequence[TableQuery]) -> None
         one_by_one = [source.table(query).open_below_the_gate() for query in queries]
         for received, expected in zip(together, one_by_one, strict=True):
             np.testing.assert_array_equal(received, expected)
+
+
+def check_sizes(factory: Factory, domain: Domain, columns: Columns, table: TableQuery) -> None:
+    """Numbers of units by what they add to a table with a clip, which is one of three."""
+    assert table.clip is not None
+    limits = (max(1, table.clip.limit // 2), table.clip.limit, 3 * table.clip.limit)
+    query = SizesQuery(table=table, clips=tuple(replace(table.clip, limit=limit) for limit in limits))
+    received = factory(domain, columns, SECRET).sizes(query).open_below_the_gate()
+    expected = MemorySource(domain, columns, SECRET).sizes(query).open_below_the_gate()
+    np.testing.assert_array_equal(received, expected, err_msg="sizes of units")
 
 
 def check_values(factory: Factory, domain: Domain, columns: Columns, query: ValuesQuery) -> None:

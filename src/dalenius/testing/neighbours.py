@@ -15,7 +15,7 @@ import numpy as np
 from dalenius.core.contracts import Source, Statistic
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import LabelsQuery, Query, RowsQuery, TableQuery
+from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, TableQuery
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines._rows import rows_of
@@ -93,6 +93,8 @@ class Move:
 
 def fetched(source: Source, query: Query) -> Sealed[Any]:
     """The exact aggregate that a query names."""
+    if isinstance(query, SizesQuery):
+        return source.sizes(query)
     if isinstance(query, LabelsQuery):
         return source.labels(query)
     if isinstance(query, RowsQuery):

@@ -19,7 +19,7 @@ import numpy as np
 from dalenius.core.contracts import ListingSource, Source
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Filter, LabelsQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Filter, LabelsQuery, Norm, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines.memory import MemorySource
 from dalenius.testing import engine_kit
@@ -202,6 +202,25 @@ def table_queries() -> list[TableQuery]:
             where=(Filter(variable="code", codes=(0, 2)), Filter(variable="weight", low=1)),
         ),
     ]
+    clipped = [
+        TableQuery(
+            space=CellSpace((each, _axis("word"), _axis("flag"))),
+            where=(Filter(variable="weight", low=1),),
+            clip=Clip(norm=Norm.L2, limit=12, fineness=10),
+        ),
+        TableQuery(
+            space=CellSpace((each, _axis("code"))),
+            aggregate=Aggregate.TOTAL,
+            value="amount",
+            clip=Clip(norm=Norm.L1, limit=900, fineness=3),
+        ),
+        TableQuery(
+            space=CellSpace((each, _axis("ratio"))),
+            aggregate=Aggregate.TOTAL,
+            value="huge",
+            clip=Clip(norm=Norm.L2, limit=10**15 + 7),
+        ),
+    ]
     sums = [
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="huge"),
         TableQuery(space=CellSpace(()), aggregate=Aggregate.SUM_OF_SQUARES, value="big"),
@@ -216,7 +235,7 @@ def table_queries() -> list[TableQuery]:
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MAXIMUM, value="huge"),
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.LARGEST_ABSOLUTE, value="typed", centre=3),
     ]
-    return counts + sums + extremes + persons
+    return counts + sums + extremes + persons + clipped
 
 
 def value_queries() -> list[ValuesQuery]:
@@ -237,6 +256,9 @@ def check_stacked(factory: engine_kit.Factory, *, has_persons: bool) -> None:
     for query in table_queries():
         about = f"{query.aggregate} of {query.value} by {[axis.variable for axis in query.space.axes]}"
         _compare(source.table(query), expected.table(query), about)
+    asked = [query for query in table_queries() if query.clip is not None]
+    for query in asked[:2]:
+        engine_kit.check_sizes(lambda *_: source, domain, columns, query)
     for question in value_queries():
         _compare(source.values(question), expected.values(question), f"values of {question.value}")
     if isinstance(source, ListingSource):

@@ -12,7 +12,7 @@ from typing import Any
 from dalenius.audit import sensitivity as brute
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import TableQuery
+from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
@@ -87,13 +87,14 @@ def _answer(example: Example, neighbours: Neighbours) -> Callable[[DataSet], tup
         released = example.released
         return lambda data: tuple(int(v) for v in released([row for unit in data for row in unit]))
     query = example.statistic.query
-    assert isinstance(query, TableQuery), "a statistic of values must say what is released"
+    assert isinstance(query, TableQuery | SizesQuery), "a statistic of values must say what is released"
     domain = _domain(example, neighbours)
     names = list(domain.variables)
 
     def ask(data: DataSet) -> tuple[int, ...]:
         source = MemorySource(domain, columns_of(data, names, domain.unit_id), b"a secret of the kit")
-        return tuple(int(v) for v in source.table(query).open_below_the_gate())
+        answer = source.sizes(query) if isinstance(query, SizesQuery) else source.table(query)
+        return tuple(int(v) for v in answer.open_below_the_gate())
 
     return ask
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Filter, Norm, TableQuery, ValuesQuery
 from dalenius.testing.engine_kit import Case
 
 T = TypeVar("T")
@@ -154,6 +154,12 @@ def _value(draw: st.DrawFn, numeric: list[str], aggregate: Aggregate) -> str | N
     return draw(st.sampled_from(numeric))
 
 
+def clips() -> st.SearchStrategy[Clip]:
+    """A bound on what a unit adds to all cells together: mostly one that some units are beyond."""
+    limits = st.one_of(st.integers(1, 60), st.integers(1, 10**6))
+    return st.builds(Clip, norm=st.sampled_from(Norm), limit=limits, fineness=st.sampled_from((1, 10, 1000)))
+
+
 @st.composite
 def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
     """Any aggregate over any axes of a domain."""
@@ -171,13 +177,16 @@ def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
     rows = (Aggregate.COUNT, Aggregate.PERSONS)
     aggregate = draw(st.sampled_from(list(Aggregate) if numeric else rows))
     sums = (Aggregate.COUNT, Aggregate.TOTAL, Aggregate.SUM_OF_SQUARES)
+    weight = draw(st.sampled_from([None, *numeric])) if aggregate in sums else None
+    may_be_clipped = aggregate in (Aggregate.COUNT, Aggregate.TOTAL) and weight is None
     return TableQuery(
         space=CellSpace(space_axes, zeros),
         where=where,
         aggregate=aggregate,
         value=_value(draw, numeric, aggregate),
         centre=draw(st.integers(-5, 5)) if aggregate not in rows else 0,
-        weight=draw(st.sampled_from([None, *numeric])) if aggregate in sums else None,
+        weight=weight,
+        clip=draw(st.one_of(st.none(), clips())) if may_be_clipped else None,
     )
 
 

@@ -45,6 +45,7 @@ from dalenius.measurements.unbounded_quantile import UnboundedQuantile
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
+from dalenius.methods._clipped import LearnedClipPlan
 from dalenius.methods._quantiles import QuantilesPlan
 from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.testing import neighbours
@@ -71,6 +72,8 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
         return mixed_steps.labels(first, fetched(first, here), fetched(first, there))
     if isinstance(plan, RefinedCountPlan):
         return _refined(plan, here, there)
+    if isinstance(plan, LearnedClipPlan):
+        return _learned_clip(plan, here, there)
     if isinstance(plan, WinsorisedPlan):
         return _winsorised(plan, here, there)
     channels: list[AnswerPart] = []
@@ -268,6 +271,30 @@ def _refined(plan: RefinedCountPlan, here: Source, there: Source) -> Adaptive:
                 pairs[large] = Together(())
         then.append(pairs[large])
     return Adaptive(AnswerPart(np.array(sides[0]), np.array(sides[1])), tuple(then))
+
+
+def _learned_clip(plan: LearnedClipPlan, here: Source, there: Source) -> Adaptive:
+    """Every answer about the sizes of persons near the data, and the table under the bound that it chooses."""
+    first = plan.measurements[0]
+    assert isinstance(first, Noisy)
+    counts = [fetched(first, side)[0].open_below_the_gate() for side in (here, there)]
+    reach = range(-5, max(int(side.max()) for side in counts) + 6)
+    chances: dict[tuple[str, float], list[float]] = {}
+    pairs: dict[str, Together] = {}
+    for answer in product(reach, repeat=len(counts[0])):
+        own, other = (
+            float(first.mechanism.log_pmf(np.array(answer, dtype=np.int64) - exact).sum()) for exact in counts
+        )
+        bound = plan.chosen(np.array(answer, dtype=np.int64))
+        # Answers that choose one bound and tell as much of the data are one outcome.
+        chances.setdefault((bound.name, round(own - other, 9)), []).append(own)
+        if bound.name not in pairs:
+            both = fetched(bound.step, here), fetched(bound.step, there)
+            pairs[bound.name] = Together(tuple(channels_of(bound.step, *both)))
+    here_chances = np.array([np.logaddexp.reduce(each) for each in chances.values()])
+    losses = np.array([loss for _, loss in chances])
+    then = tuple(pairs[name] for name, _ in chances)
+    return Adaptive(AnswerPart(here_chances, here_chances - losses), then)
 
 
 def _winsorised(plan: WinsorisedPlan, here: Source, there: Source) -> Adaptive:

@@ -1,0 +1,90 @@
+"""Number of records in each cell, of which one person adds at most so many to all cells together."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.methods._clipped import ClippedParameters, plan_clipped, written_clip
+from dalenius.spec.document import Part
+from dalenius.spec.method import Words
+from dalenius.spec.question import Question
+from dalenius.statistics.clipped_table import ClippedTable
+
+__all__ = ["ClippedCountMethod"]
+
+
+class ClippedCountParameters(ClippedParameters):
+    """Keys of a clipped count."""
+
+    section: ClassVar[str] = "[table] of a clipped count"
+
+
+class ClippedCountMethod:
+    """Signed counts of every declared cell; a person with more records is scaled down to the bound, in all cells alike."""
+
+    name: ClassVar[str] = "clipped_count"
+    meaning: ClassVar[int] = 1
+    takes_of: ClassVar[bool] = False
+    counts_records: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    is_offered: ClassVar[bool] = False
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    Parameters: ClassVar[type[Part]] = ClippedCountParameters
+    words: ClassVar[Mapping[str, Words]] = {
+        "en": Words(
+            title="Number of records, clipped for each person",
+            preview="Expect each number to be off by at most ± {error} (95 %), beside what is clipped.",
+            caption="Persons with many records count for less. ± is the margin of error from privacy noise, {level}.",
+        ),
+        "de": Words(
+            title="Anzahl der Datensätze, je Person gekappt",
+            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
+            caption="Personen mit vielen Datensätzen zählen weniger. ± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
+        ),
+    }
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {
+            "table": {"rows": ["sex"], "columns": ["region"], "measure": "clipped_count", "clip": 2},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"rows": ["region"], "measure": "clipped_count", "clip": "3/2", "norm": "l2"},
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
+            "table": {
+                "rows": ["region"],
+                "measure": "clipped_count",
+                "clip": [1, 2, 4],
+                "expected_persons": {"1": 900, "3": 100},
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
+        },
+        {
+            "table": {
+                "rows": ["region"],
+                "measure": "clipped_count",
+                "clip": [1, 2, 4],
+                "learn_clip": "1/5",
+                "q": "9/10",
+            },
+            "privacy": {"definition": "pure", "epsilon": 2},
+        },
+    )
+
+    @staticmethod
+    def plan(question: Question) -> TablePlan:
+        """One table, or the bound first."""
+        return plan_clipped(
+            question,
+            "clipped_count",
+            Fraction(1),
+            lambda clip: ClippedTable.counts(question.space, question.where, clip),
+        )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """In one spelling."""
+        return "clipped_count", written_clip(parameters)
