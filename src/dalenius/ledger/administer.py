@@ -156,12 +156,12 @@ class OpenAccount:
         """Whether the account was opened now."""
         if self.population in draft.state.terms:
             return False
-        Together(parts=self.parts).decide(draft)
+        OneSegment(parts=self.parts).decide(draft)
         return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class OneSegment:
     """Several commands in one segment: all of them, or none. A trial writes nothing, and refuses what would be refused."""
 
     parts: tuple[Command, ...]

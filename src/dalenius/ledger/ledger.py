@@ -18,7 +18,7 @@ from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, InternalError, LedgerMismatch, NotPublic, UnknownName
 from dalenius.ledger import schema
-from dalenius.ledger.administer import Note, SetStatus, Together
+from dalenius.ledger.administer import Note, OneSegment, SetStatus
 from dalenius.ledger.anchor import AnchorFile, last_lines
 from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
@@ -247,7 +247,7 @@ class Ledger:
         """Write all that `declare` declares as one segment, or nothing; a trial writes nothing and refuses the same."""
         parts: list[Command] = []
         declare(Declarations(parts.append))
-        self.submit(Together(parts=tuple(parts), is_trial=is_trial))
+        self.submit(OneSegment(parts=tuple(parts), is_trial=is_trial))
 
     def secret(self, population: str) -> bytes:
         """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""
