@@ -16,7 +16,7 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.measurements import _mixture, block_totals
+from dalenius.measurements import _blocks, _lanes, _mixture, block_totals
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._logistic import Design, Predictor
 from dalenius.measurements._models import estimate
@@ -236,6 +236,26 @@ def test_one_record_moves_a_block_by_no_more_than_was_paid_for(
     assert loss(planned(name, relation), *widest) <= 2 + 1e-9
     monkeypatch.setattr(block_totals, "touched", lambda neighbours: Fraction(neighbours.max_rows, 2))
     assert loss(planned(name, relation, error="noise"), *widest) > 3.8
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_blocks_say_the_same_side_by_side(is_lost: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever works them out, and also where the helpers are lost."""
+    rows = drawn_rows(4, 300)
+    blocks = Blocks(
+        model="logistic",
+        count=5,
+        lower=Fraction(-1),
+        upper=Fraction(1),
+        design=Design(predictors=(AGE, KIND)),
+    )
+    places = np.arange(300) % 5
+    alone = blocks.numbers(rows, places)
+    monkeypatch.setattr(_blocks, "SIDE_BY_SIDE", 5)
+    if is_lost:
+        monkeypatch.setattr(_lanes, "help_out", maximised)
+    monkeypatch.setattr(Blocks, "reported", Blocks.reported if is_lost else None)
+    assert blocks.numbers(rows, places).tolist() == alone.tolist() and len(set(alone.tolist())) == 5
 
 
 def test_firth_is_one_question_by_two_names() -> None:

@@ -18,10 +18,13 @@ from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
 from dalenius.measurements._function import OwnFunction, Runner, Stage
+from dalenius.measurements._lanes import fitted_side_by_side
 from dalenius.measurements._logistic import Design
 from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimates_of_sums
 
 MOST_BLOCKS = 100_000
+# From so many blocks on of a slow model, processors share them; before, starting helpers takes longer than they save.
+SIDE_BY_SIDE = 500
 # Whole numbers below it are added up exactly by floating point.
 _EXACT = 1 << 53
 
@@ -107,6 +110,8 @@ class Blocks:
         parts = [_sorted(part) for part in np.split(values[order], ends)]
         if self.runner is not None:
             return np.sort(self.points(self.runner.run(parts, self._units, float(self.seconds))))
+        if self.count >= SIDE_BY_SIDE and (MODELS[self.model].is_slow or self.correction == "jackknife"):
+            return np.sort(np.array(fitted_side_by_side(self, parts), dtype=np.int64))
         return np.sort(np.array([self.reported(part) for part in parts], dtype=np.int64))
 
     @property

@@ -38,7 +38,8 @@ class BlockModel:
     have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values. Where all is
     said by three sums, `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
     `corrections` are those that it has, the usual one first; `is_firth` says that the analytic one is Firth's. A model that
-    `takes_predictors` is of records of several variables, and the spread is then that of the predictor asked about.
+    `takes_predictors` is of records of several variables, and the spread is then that of the predictor asked about. One that
+    `is_slow` takes milliseconds for a block.
     """
 
     fit: Fit
@@ -52,6 +53,7 @@ class BlockModel:
     corrections: tuple[str, ...] = _USUAL
     is_firth: bool = False
     takes_predictors: bool = False
+    is_slow: bool = False
 
 
 def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
@@ -233,6 +235,7 @@ def _of_mixture(fit: Fit, variance: Callable[[float, float], float]) -> BlockMod
         inflation=10.0,
         least=50,
         corrections=_NO_FORMULA,
+        is_slow=True,
     )
 
 
@@ -297,6 +300,7 @@ MODELS: Mapping[str, BlockModel] = {
         least=30,
         is_firth=True,
         takes_predictors=True,
+        is_slow=True,
     ),
     "logit": of_sums(
         SumsModel(
