@@ -11,10 +11,12 @@ import io
 import json
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from math import log
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,6 +30,8 @@ from dalenius.core.release import Release, Table
 from dalenius.curator import curator as curator_module
 from dalenius.curator.curator import Curator
 from dalenius.demo import survey
+from dalenius.engines._columns import expanded
+from dalenius.engines.duckdb import DuckDBSource
 from dalenius.inference import intervals
 from dalenius.linear import tabulation
 from dalenius.publish._document import to_document
@@ -430,6 +434,102 @@ def test_every_number_of_the_survey_lies_in_its_interval(persons: int, wave: int
         magnitudes(way, case, file, where)
         further_steps(way, file, state, check)
     magnitudes(way, Case(file="", axes=case.axes, by="sex", of="income", max_rows=4), file, {})
+
+
+def small_file(folder: Path) -> Case:
+    """800 rows with missing numbers and codes, and with weights."""
+    rng, path = np.random.default_rng(12), folder / "small.csv"
+    lines = ["town,kind,sex,hours,weight"]
+    for _ in range(800):
+        town, kind = rng.choice(["ribe", "odense", "aarhus"]), rng.choice(["shop", "farm", ""])
+        hours = "" if rng.random() < 0.1 else rng.integers(1, 60)
+        lines.append(f"{town},{kind},{rng.choice(['f', 'm'])},{hours},{rng.integers(1, 9)}")
+    path.write_text("\n".join(lines) + "\n")
+    numbers = {
+        "own": {"column": "weight", "bounds": [0, 10], "step": 1},
+        "time": {"column": "hours", "bounds": [0, 60], "step": 1},
+    }
+    return Case(
+        file=str(path),
+        axes=("town", "kind"),
+        by="sex",
+        of="time",
+        where={"town": ["ribe", "odense"]},
+        weight="own",
+        further=numbers,
+    )
+
+
+class ReleasesAlone(Way):
+    """Without products."""
+
+    def ask(self, name: str, table: Mapping[str, Any], privacy: Mapping[str, Any]) -> Release:
+        return self.curator.release({"table": dict(table), "privacy": dict(privacy)})
+
+
+def without_a_row(right: Any) -> Any:
+    """Rows are read one by one or counted in groups."""
+
+    def wrong(self: DuckDBSource, names: Any) -> Any:
+        first, *others = right(self, names)
+        if isinstance(first, dict):
+            yield {name: expanded(column)[1:] for name, column in first.items()}
+        else:
+            yield first[0], first[1] - (np.arange(len(first[1])) == 0)
+        yield from others
+
+    return wrong
+
+
+def missing_as_zero(right: Any) -> Any:
+    def wrong(self: DuckDBSource, name: str) -> Any:
+        is_numeric = self.domain.variable(name).is_numeric
+        for expression, suffix in right(self, name):
+            yield f"COALESCE({expression}, 0)" if is_numeric and not suffix else expression, suffix
+
+    return wrong
+
+
+def without_weights(right: Any) -> Any:
+    return lambda self, queries: right(self, [replace(query, weight=None) for query in queries])
+
+
+def with_the_next_code(right: Any) -> Any:
+    def wrong(self: DuckDBSource, names: Any) -> Any:
+        for read in right(self, names):
+            batch = read if isinstance(read, dict) else read[0]
+            if "town" in batch:
+                codes = expanded(batch["town"]).copy()
+                codes[0] = (codes[0] + 1) % 3
+                batch["town"] = codes
+            yield read
+
+    return wrong
+
+
+MISREADINGS = {
+    "a row": {"_batches": without_a_row, "_grouped": without_a_row},
+    "missing numbers": {"_expressions": missing_as_zero},
+    "weights": {"tables": without_weights},
+    "one code": {"_batches": with_the_next_code, "_grouped": with_the_next_code},
+}
+
+
+def test_an_engine_that_misreads_is_noticed_by_the_numbers(tmp_path: Path) -> None:
+    """Each reads a little wrong from the registration on; the first run, without a fault, holds."""
+    case = small_file(tmp_path)
+    document, file = confirmed(case, Path(case.file), tmp_path)
+    unnoticed = []
+    for name, faults in {"nothing": {}, **MISREADINGS}.items():
+        (tmp_path / name).mkdir()
+        wrong = {place: fault(getattr(DuckDBSource, place)) for place, fault in faults.items()}
+        with patch.multiple(DuckDBSource, **wrong) if wrong else nullcontext():
+            try:
+                run(ReleasesAlone(document, tmp_path / name, "misread"), case, file)
+            except AssertionError:
+                continue
+            unnoticed.append(name)
+    assert unnoticed == ["nothing"]
 
 
 @pytest.mark.shared_data
