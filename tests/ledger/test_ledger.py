@@ -302,7 +302,9 @@ def test_a_schedule_spreads_the_budget_over_waves(ledger, charge):
     ledger.register("people", "census", "2022", "newer", "domain")
     ledger.register("people", "census", "2023", "newest", "domain")
     ledger.reserve(charge("aa"))
-    with pytest.raises(BudgetExhausted):
+    with pytest.raises(
+        BudgetExhausted, match=r"version '2021', rho 0.125, delta 0 in all, cannot pay rho 0.001"
+    ):
         ledger.reserve(charge("bb", rho="1/1000"))
     ledger.reserve(charge("cc", rho="1/2", version="2022", fingerprint="newer"))
     with pytest.raises(BudgetExhausted, match="schedule"):

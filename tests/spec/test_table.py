@@ -1,13 +1,14 @@
 """`dalenius.table` says what a request document says."""
 
 import inspect
+from typing import Any
 
 import pytest
 
 from dalenius.errors import DocumentError, ParameterError, UnknownName
 from dalenius.spec.load import load_request
 from dalenius.spec.request import PrivacyPart, RequestDocument, TablePart
-from dalenius.spec.table import table
+from dalenius.spec.table import batch, table
 
 WRITTEN = """
 title = "Income"
@@ -79,3 +80,11 @@ def test_what_no_document_may_say_is_refused_in_its_words() -> None:
         table(measure="quantile", of="income", quantiles=0.5, epsilon=1)
     with pytest.raises((DocumentError, UnknownName), match="measure must be one of"):
         table(rows="sex", measure="guess", epsilon=1)
+
+
+@pytest.mark.parametrize("rows", [5, 0.5, True])
+def test_an_axis_that_is_no_name_is_refused_in_words(rows: Any) -> None:
+    with pytest.raises(DocumentError, match="name of a variable"):
+        table(rows=rows, epsilon=1)
+    with pytest.raises(DocumentError, match="name of a variable"):
+        batch({"rows": rows}, {"rows": "sex"}, epsilon=1)

@@ -5,7 +5,8 @@ are summed over. "20-29..60-69" is the range from one label to another, in the o
 
 Guarantee
     Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a sum of Poisson
-    counts is Poisson. Differences of parameters, and every joint law, use normal quantiles with the exact covariance, and say so.
+    counts is Poisson. Differences of parameters, and every joint law, use quantiles with the exact covariance, and say so: normal ones,
+    or those of a Laplace draw where a joint law is of Laplace noise.
 References
     Garwood (1936), Biometrika 28, for the exact interval of a Poisson mean; here the count is seen through the noise, and a sum of
     independent Poisson counts is one Poisson count.
@@ -26,9 +27,10 @@ from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.interval import checked, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
-from dalenius.inference.observation import Observed, refuse_censored
+from dalenius.inference.observation import Observed, find_table, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
 from dalenius.inference.tree_observed import TreeObserved, is_for_ranges, observe_along
+from dalenius.linear import joint
 from dalenius.linear.tree_whole import is_along
 
 Where = Mapping[str, str | Sequence[str]]
@@ -79,10 +81,14 @@ def difference(
 
 
 def observed_for(source: Source, where: Where) -> Seen | TreeObserved:
-    """What a selection is taken from: along a hierarchy, the smallest table that has its axes."""
-    if isinstance(source, Release) and (is_along(source) or is_for_ranges(source)):
+    """What a selection is taken from: the first table, or the smallest that has its axes where the first has not."""
+    if not isinstance(source, Release):
+        return observe(source)
+    if is_along(source) or is_for_ranges(source):
         return observe_along(source, where)
-    return observe(source)
+    if set(where) <= {axis.name for axis in source.table.space.axes}:
+        return observe(source)
+    return observe(source, *(axis.name for axis in find_table(source, tuple(where)).space.axes))
 
 
 def selection(seen: Seen | TreeObserved, where: Where) -> FloatArray:
@@ -175,10 +181,7 @@ def _linear(
     elif isinstance(seen, Observed) and noise is not None and not is_signed:
         interval = poisson_interval(int(weights @ seen.released.reshape(-1)), noise, confidence=confidence)
     else:
-        quantile = float(ndtri((1 + confidence) / 2))
-        if isinstance(seen, TreeObserved) and kind == "population":
-            quantile = seen.reach(confidence)
-        reach = quantile * sqrt(spread)
+        reach = standard_errors(seen, kind, confidence) * sqrt(spread)
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
         interval = made(low, high, confidence, named_kind(kind), "normal, exact covariance")
@@ -189,6 +192,13 @@ def _linear(
         interval=interval,
         assumptions=assumptions(seen, kind),
     )
+
+
+def standard_errors(seen: Seen | TreeObserved, kind: str, confidence: float) -> float:
+    """How many of them hold a combination of cells: normal with sampling; of noise alone what the noise of the blocks asks for."""
+    if kind == "population" and isinstance(seen, TreeObserved | JointObserved):
+        return joint.reach(seen.laws, confidence)
+    return float(ndtri((1 + confidence) / 2))
 
 
 def check_kind(kind: str, cells: Seen | TreeObserved) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
-from dalenius.core.law import FloatArray, IntArray, Joint
+from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
 from dalenius.inference import simulation
@@ -40,6 +40,7 @@ class JointObserved:
     noise: Sampler
     total: int | None = None
     notes: tuple[str, ...] = ()
+    laws: tuple[Law, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -121,6 +122,7 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
         noise=_sampler(release, table, covariance, collapse),
         total=None if total is None else int(total),
         notes=_notes(release),
+        laws=tuple(block.law for block in release.blocks),
     )
 
 

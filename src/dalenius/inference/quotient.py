@@ -3,7 +3,8 @@
 Guarantee
     Population kind: the set of values r that num - r den does not contradict at the exact law of the noise of that combination
     (Fieller's argument without the normal assumption); it covers at least `confidence`. Parameter kind, sums of very many cells and
-    joint laws: normal quantiles with the exact covariance, and says so. Ends may be infinite.
+    joint laws: normal quantiles with the exact covariance, or those of one Laplace draw where a joint law is of Laplace noise, and
+    says so. Ends may be infinite.
 References
     Fieller (1954).
 """
@@ -28,6 +29,7 @@ from dalenius.inference.contrast import (
     noise_of,
     observed_for,
     selection,
+    standard_errors,
 )
 from dalenius.inference.interval import checked
 from dalenius.inference.noise import Noise
@@ -105,10 +107,11 @@ def _ratio(
         first, second = noise_of(seen, above), noise_of(seen, below)
         if first is not None and second is not None and len(first.pmf) * len(second.pmf) <= _MOST_PAIRS:
             laws = (first, second)
-    low, high = _fieller(up, down, covariance, laws, confidence)
-    how = (
-        "Fieller set with the exact law of the noise" if laws else "Fieller set, normal with exact covariance"
-    )
+    reach = standard_errors(seen, kind, confidence)
+    low, high = _fieller(up, down, covariance, laws, reach, confidence)
+    is_normal = reach <= ndtri((1 + confidence) / 2)
+    how = "normal with exact covariance" if is_normal else "exact covariance, quantiles of Laplace noise"
+    how = f"Fieller set{' with the exact law of the noise' if laws else f', {how}'}"
     slope = np.array([1.0, -value]) / down if down > 0 else np.array([np.nan, np.nan])
     return Estimate(
         name=name,
@@ -124,23 +127,18 @@ def _fieller(
     down: float,
     covariance: FloatArray,
     laws: tuple[Noise, Noise] | None,
+    reach: float,
     confidence: float,
 ) -> tuple[float, float]:
-    """Smallest and largest r >= 0 with |up - r down| within the quantile of the noise of that combination."""
-    z = float(ndtri((1 + confidence) / 2))
+    """Smallest and largest r >= 0 with |up - r down| within the quantile, or within so many standard errors, of the noise of that combination."""
 
     def accepts(angle: float) -> bool:
         # r = tan(angle): the same question in a form that also reaches r = infinity.
         c, s = np.cos(angle), np.sin(angle)
         gap = abs(c * up - s * down)
         if laws is None:
-            return bool(
-                gap
-                <= z
-                * sqrt(
-                    max(c * c * covariance[0, 0] - 2 * c * s * covariance[0, 1] + s * s * covariance[1, 1], 0)
-                )
-            )
+            across = np.array([c, -s])
+            return bool(gap <= reach * sqrt(max(float(across @ covariance @ across), 0.0)))
         first, second = laws
         noise = np.abs(c * first.points[:, None] - s * second.points[None, :])
         outside = float(first.pmf @ (noise >= gap - 1e-9) @ second.pmf)

@@ -33,10 +33,6 @@ class TreeObserved:
     notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
 
-    def reach(self, confidence: float) -> float:
-        """Standard errors that hold the noise of a sum of cells; a sum may be a single draw of Laplace noise."""
-        return joint.reach(self.laws, confidence)
-
     @property
     def is_counted(self) -> bool:
         """Whether cells hold numbers of records; totals of a variable follow no Poisson law, and may be negative."""

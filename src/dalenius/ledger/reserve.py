@@ -258,9 +258,14 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
         TOTAL: f"The account of population {purse.key.population!r} cannot pay {asked}.",
         OTHERS: f"What is left for {purse.key.population!r} is kept back for official tables; asked: {asked}.",
         VARIABLE: f"The cap of variable {purse.key.name!r} cannot pay {asked}.",
-        WAVE: f"The part of the schedule for version {purse.key.name!r} cannot pay {asked}.",
+        WAVE: f"The part of the schedule for version {purse.key.name!r}, {_limit(purse)} in all, cannot pay {asked}.",
     }[purse.key.kind]
     return BudgetExhausted(reason, cost=cost, purse=purse.key.kind)
+
+
+def _limit(purse: Purse) -> str:
+    """What a purse was given, which the custodian declared; not what is left of it."""
+    return _amounts(purse.limit_rho * UNIT, purse.limit_delta * UNIT)
 
 
 def _own_quota(purse: Purse, charge: Charge) -> str:

@@ -1,10 +1,10 @@
 """A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked; `batch` is several."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dalenius.errors import ParameterError
+from dalenius.errors import DocumentError, ParameterError
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.request import RequestDocument
@@ -133,7 +133,13 @@ def _definition(amounts: Mapping[str, Amount | None]) -> str:
 
 
 def _listed(axes: Axes) -> list[AxisLike]:
-    return [axes] if isinstance(axes, str | Mapping) else list(axes)
+    if isinstance(axes, str | Mapping):
+        return [axes]
+    if not isinstance(axes, Iterable):
+        raise DocumentError(
+            f"An axis is the name of a variable or a mapping such as {{'variable': …, 'level': …}}, or a list of them; received {axes!r}."
+        )
+    return list(axes)
 
 
 def _written(part: Mapping[str, Any]) -> dict[str, Any]:

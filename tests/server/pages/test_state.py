@@ -68,6 +68,9 @@ def test_what_is_unknown_is_left_out_and_named() -> None:
     for measure in ("median:salary", "fashion:"):
         state = read_pairs([("rows", "sex"), ("measure", measure)], DATA)
         assert (state.measure, state.problems) == ("count", (measure,))
+    weighted = {"table": {"rows": ["sex"], "weight": "pay"}, "privacy": {"definition": "pure", "epsilon": 1}}
+    assert read_pairs([("rows", "sex"), ("weight", "pay")], DATA).problems == ("weight=pay",)
+    assert from_request(weighted, DATA).problems == ("weight=pay",)
 
 
 WORK = VariableView(name="work", label="Hours", is_numeric=True, bounds=("0", "80"), step="1")

@@ -214,7 +214,11 @@ class _AddressReader:
     def weight(self, measure: str) -> str:
         """By what rows count, where the measure takes a weight and the data set has it."""
         weight = self.one("weight")
-        return weight if weight in self._dataset.weights and takes_weight(measure) else ""
+        if weight in self._dataset.weights and takes_weight(measure):
+            return weight
+        if weight:
+            self.problems.append(f"weight={weight}"[:80])
+        return ""
 
     def keys(self, measure: str, of: str) -> dict[str, tuple[str, ...]]:
         """The measure's own keys as a form filled them in; what is missing or unknown says what is usual."""
