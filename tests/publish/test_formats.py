@@ -11,15 +11,19 @@ import numpy as np
 import pytest
 
 import dalenius
+from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint, Kernel, Withheld
+from dalenius.core.neighbours import Neighbours
 from dalenius.core.release import Block, Provenance, Release, Status, Table
+from dalenius.definitions.pure import Pure
 from dalenius.errors import DocumentError
 from dalenius.linear.tabulation import header
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
 from dalenius.publish.to_json import from_json, to_json
+from dalenius.spec.universe import Universe
 
 PROVENANCE = Provenance(
     dataset="d",
@@ -149,3 +153,16 @@ def test_a_variable_called_like_a_column_of_numbers_keeps_a_column_of_its_own() 
         (Axis(variable="status", labels=("a",)), Axis(variable="status_category", labels=("b",)))
     )
     assert len(set(header(both))) == 7
+
+
+def test_a_german_page_of_the_library_speaks_german() -> None:
+    """Promise, neighbours and whose records are counted are stored in English."""
+    budget = Budget(definition="pure", epsilon=Fraction(1))
+    promise = f"{Pure().sentence(budget)} {Neighbours().sentence()}"
+    stored = release()
+    subject = replace(stored.about, universe=Universe(needs=("a",)).sentence())
+    provenance = replace(stored.provenance, guarantee=promise)
+    page = to_html(stored.with_(provenance=provenance, subject=subject), language="de")
+    assert "reine Differential Privacy" in page and "eine Zeile hinzukommt" in page
+    assert "Umfasst die Datensätze mit einem deklarierten Wert von a" in page
+    assert "Whatever is released" not in page and "neighbours if" not in page and "Covers" not in page

@@ -37,7 +37,7 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
 
     A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has
-    normal ends at its exact variance. Counts are never negative, so the lower end is cut at zero, which keeps the
+    ends at its exact variance: normal, or as far as one Laplace draw where blocks have Laplace noise. Counts are never negative, so the lower end is cut at zero, which keeps the
     coverage; an upper end below zero is raised to zero.
     """
     release = release.owner(table)
@@ -66,7 +66,10 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
         half[list(table.space.structural_indices)] = 0.0
     else:
-        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error + _grain(release, table)
+        from dalenius.linear.joint import reach
+
+        laws = [block.law for block in release.blocks]
+        half = reach(laws, confidence) * table.std_error + _grain(release, table)
     lower, upper = centre - half, centre + half
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)

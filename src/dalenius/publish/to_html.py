@@ -18,6 +18,7 @@ from dalenius.publish._crossed import crossed
 from dalenius.publish._format import Format
 from dalenius.publish._spoken import notes, number, word
 from dalenius.spec.answer import as_read
+from dalenius.spec.promises import told
 from dalenius.spec.speech import DEFAULT, conditions, has_error, title_of_release
 
 __all__ = ["HTML", "to_html"]
@@ -52,7 +53,7 @@ def to_html(
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(name)}</h1>"
         f'<p class="lead">{escape(subject.dataset or source.dataset)}, {word("version", language)}'
         f" {escape(source.version)}</p>{only}"
-        f"<p>{escape(source.guarantee)}</p>{parts}{_facts(release, language)}</main></body></html>"
+        f"<p>{escape(told(source.guarantee, language))}</p>{parts}{_facts(release, language)}</main></body></html>"
     )
 
 
@@ -60,7 +61,7 @@ def _covered(subject: Subject, language: str) -> str:
     """Whose records are counted."""
     said = escape("; ".join(conditions(subject)))
     only = f"<p><strong>{word('only', language)}</strong> {said}</p>" if subject.where else ""
-    return only + (f"<p>{escape(subject.universe)}</p>" if subject.universe else "")
+    return only + (f"<p>{escape(told(subject.universe, language))}</p>" if subject.universe else "")
 
 
 def _part(release: Release, part: Release, confidence: float, language: str) -> str:

@@ -13,7 +13,7 @@ from dalenius.core.query import Filter
 from dalenius.spec.axis import REST
 from dalenius.spec.request import RequestDocument
 
-_SENTENCES: Mapping[str, Mapping[str, str]] = {
+SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "every": "Covers every record.",
         "conditions": "Covers every record that meets the conditions.",
@@ -60,7 +60,7 @@ class Universe:
 
     def sentence(self, labels: Mapping[str, str] | None = None, language: str = "en") -> str:
         """One sentence for readers; `labels` are names of variables for them."""
-        words = _SENTENCES[language if language in _SENTENCES else "en"]
+        words = SENTENCES[language if language in SENTENCES else "en"]
         own = ""
         if self.widened:
             own = words["own"].format(

@@ -34,6 +34,7 @@ from dalenius.methods.margins.setting import (
     MarginsAsked,
     Setting,
     purses,
+    with_price_said,
     within_loss,
 )
 from dalenius.spec.expected import ExpectedPart
@@ -86,6 +87,7 @@ def plan_margins(
         amounts=amounts,
         price=question.price,
     )
+    plan = with_price_said(plan, question.price)
     return plan if expected is None else _relative(plan, expected)
 
 

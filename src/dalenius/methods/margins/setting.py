@@ -11,6 +11,7 @@ from dalenius.core.contracts import Definition, Measurement, Mechanism, Statisti
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
+from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.rationals import round_up
@@ -20,6 +21,7 @@ from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, Workload
 from dalenius.linear.optimal import Pattern, patterns
 from dalenius.measurements.noisy import Noisy
+from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -190,6 +192,14 @@ def purses(definition: Definition, budget: Budget, price: str = "rho") -> tuple[
         rho = affordable_rho(budget.epsilon, budget.delta)
         return (Allotment(currency="epsilon", amount=budget.epsilon), Allotment(currency="rho", amount=rho))
     raise Unsupported(f"Margins are not planned under {name!r}.")
+
+
+def with_price_said(plan: TablePlan, price: str) -> TablePlan:
+    """The plan; it says so where no step of it is priced by its loss, although that was asked for."""
+    is_used = any(getattr(step, "has_curve", False) for step in plan.measurements)
+    if price != LOSS or is_used:
+        return plan
+    return replace(plan, warnings=(*plan.warnings, remark("price_not_used", noise=plan.mechanism)))
 
 
 Option = TypeVar("Option")
