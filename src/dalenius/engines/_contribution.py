@@ -104,7 +104,7 @@ class CountingRows:
         self._words = words
         self._choice = RowChoice(domain.neighbours.max_rows, self._hash.factor, self._hashed)
         self._present: list[NDArray[np.bool_] | None] = []
-        self._none = [np.empty(0, dtype=code_type(variable)) for variable in domain.variables.values()]
+        self._kinds = [code_type(variable) for variable in domain.variables.values()]
 
     def _hashed(self, numbers: IntArray, contents: NDArray[Any]) -> Words:
         return self._hash.of_rows(self._words(numbers), contents)
@@ -141,15 +141,17 @@ class CountingRows:
 
     def kept(self, has_owners: bool) -> tuple[list[NDArray[Any]], NDArray[Any] | None]:
         """The columns of codes of the rows that count, in an order of their own, and if asked for the numbers of their persons."""
-        owners, parts = [np.empty(0, dtype=np.int64)], [self._hash.contents(self._none, 0)]
-        for persons, contents in self._choice.kept():
+        parts: list[NDArray[Any]] = []
+        owners = [np.empty(0, dtype=np.int64)]
+        for contents, persons in self._choice.kept(has_persons=has_owners):
             parts.append(contents)
-            if has_owners:
-                owners.append(persons)
-        contents = np.concatenate(parts)
-        columns = [
-            self._hash.codes(contents, place).astype(kind.dtype) for place, kind in enumerate(self._none)
-        ]
+            owners += [] if persons is None else [persons]
+        columns = [np.empty(sum(map(len, parts)), dtype=kind) for kind in self._kinds]
+        start = 0
+        for contents in parts:
+            for place, column in enumerate(columns):
+                column[start : start + len(contents)] = self._hash.codes(contents, place)
+            start += len(contents)
         return columns, np.concatenate(owners) if has_owners else None
 
     @property

@@ -68,10 +68,11 @@ class RowChoice:
             mask[chunk.order.astype(np.int64)] = chunk.keep
             yield mask
 
-    def kept(self) -> Iterator[tuple[IntArray, NDArray[Any]]]:
-        """Of each chunk the persons and contents of the rows that stay, in an order of its own; chunks are let go of."""
+    def kept(self, *, has_persons: bool) -> Iterator[tuple[NDArray[Any], IntArray | None]]:
+        """Of each chunk the contents of the rows that stay, in an order of its own, and if asked for their persons; chunks are let go of."""
         for chunk in self._decided():
-            yield np.compress(chunk.keep, chunk.persons), np.compress(chunk.keep, chunk.contents)
+            persons = np.compress(chunk.keep, chunk.persons) if has_persons else None
+            yield np.compress(chunk.keep, chunk.contents), persons
 
     def _decided(self) -> Iterator[_Chunk]:
         """All chunks, after it was decided which rows stay."""
