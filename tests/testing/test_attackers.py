@@ -97,7 +97,7 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
 
 def test_everything_that_can_be_asked_is_drawn_and_planned_by_an_attacker() -> None:
     """From the registry: methods, keys, definitions, strategies, kinds of noise and steps, between every kind of neighbours."""
-    assert coverage.unplanned(1) == []
+    assert coverage.unplanned(1, is_short=True) == []
 
 
 def test_what_is_excepted_from_the_attackers_cannot_be_planned() -> None:

@@ -15,10 +15,14 @@ from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import DaleniusError
 from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.spec.document import Part
+from dalenius.spec.request import PrivacyPart, TablePart
 from dalenius.testing.attackers import at_the_data, neighbour_fuzzer
 
 Facet = tuple[str, str, str]
 Asked = tuple[dict[str, Any], Neighbours, Callable[[], TablePlan]]
+# Keys that all methods share.
+PARTS: dict[str, type[Part]] = {"table": TablePart, "privacy": PrivacyPart}
 UNITS = ("row", "person with one row", "person with several rows")
 KINDS = tuple(f"{relation}, {unit}" for relation in Relation for unit in UNITS)
 # Steps that a request names in the place of noise.
@@ -33,6 +37,13 @@ _DIFFERENCE = "a difference of two order statistics has noise at the data only, 
 _WITH_DELTA = "needs epsilon and delta, which it spends on two different things"
 _FUNCTION = "a program of the custodian's own runs for its whole time in each block; what it says is held to the range as any model's is"
 EXCEPTED: dict[Facet, str] = {
+    **{
+        ("key", "table", key): "says where a number stands, or is read as an axis in rows"
+        for key in ("columns", "wafers")
+    },
+    ("key", "table", "weights"): "changes which plan is best, not what one costs",
+    ("key", "table", "expected"): "changes which plan is best, not what one costs",
+    ("key", "privacy", "options"): "the older spelling of a method's own keys",
     **{("key", "sample_and_aggregate", key): _FUNCTION for key in ("function", "seconds")},
     **{
         ("neighbours", name, kind): _ONE_ROW
@@ -67,6 +78,7 @@ def possible() -> list[Facet]:
         facets += [("key", name, key) for key in method.Parameters.model_fields]
         if Scope.EVERYWHERE in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
+    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields]
     for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
         facets += [("strategy", strategy, kind) for kind in KINDS]
     facets += [("mechanism", "", name) for name in registry.names("mechanisms")]
@@ -74,11 +86,11 @@ def possible() -> list[Facet]:
     return facets
 
 
-def unplanned(seed: int) -> list[Facet]:
-    """What is possible, not excepted, and was not planned."""
+def unplanned(seed: int, *, is_short: bool = False) -> list[Facet]:
+    """What is possible, not excepted, and was not planned; `is_short` leaves out persons with one row, who are priced as rows are."""
     chance, missing, done = random.Random(seed), [], set(EXCEPTED)
     for facet in possible():
-        if facet not in done:
+        if facet not in done and not (is_short and facet[2].endswith(UNITS[1])):
             done |= searched(facet, chance)
             if facet not in done:
                 missing.append(facet)
@@ -88,8 +100,10 @@ def unplanned(seed: int) -> list[Facet]:
 def searched(facet: Facet, chance: random.Random, patience: int = PATIENCE) -> set[Facet]:
     """All facets of what was planned on the way to one of them."""
     what, name, value = facet
-    is_counted = what in ("strategy", "mechanism") or value in KERNELS
-    method = "count" if is_counted else name
+    is_counted = (
+        what in ("strategy", "mechanism") or value in KERNELS or value in ("price", "strategy", "noise")
+    )
+    method = "count" if is_counted else "" if name in PARTS else name
     facets, tries = set[Facet](), 0
     for _ in range(_MOST_DRAWS if patience == PATIENCE else 50 * patience):
         definition = value if what == "definition" else _definition(what, method, chance)
@@ -137,6 +151,8 @@ def _written(request: Mapping[str, Any], neighbours: Neighbours) -> Iterator[Fac
     for key in registry.get("methods", name).Parameters.model_fields:
         if key in table:
             yield "key", name, key
+    for part in PARTS:
+        yield from (("key", part, key) for key in request[part])
 
 
 def _made(plan: TablePlan) -> Iterator[Facet]:

@@ -40,7 +40,26 @@ PER_CELL = load_policy(
     }
 )
 # Methods whose answers are for the cells of a table: always, or as often as not.
-BY_CELL = ("count", "total", "mean", "dominance", "largest_total", "median", "quantile", "mode", "best")
+BY_CELL = (
+    "count",
+    "total",
+    "mean",
+    "dominance",
+    "largest_total",
+    "median",
+    "quantile",
+    "mode",
+    "best",
+    "clipped_count",
+    "clipped_total",
+)
+CLIPS: tuple[Document, ...] = (
+    {"clip": 1},
+    {"clip": 2, "norm": "l2"},
+    {"clip": [1, 2], "expected_persons": {"1": 3, "3": 1}},
+    {"clip": [1, 2], "learn_clip": "1/4"},
+    {"clip": [1, 2, 4], "learn_clip": "1/2", "q": "1/2", "norm": "l2"},
+)
 ALSO_BY_CELL = (
     "quantiles",
     "ratio",
@@ -75,6 +94,8 @@ STATED: tuple[Document, ...] = (
 )
 # Some of a method's own keys, one of each list; what a draw of its own is made for stands in the functions below.
 KEYS: dict[str, tuple[Document, ...]] = {
+    "clipped_count": CLIPS,
+    "clipped_total": CLIPS,
     "range_count": ({"at_least": 1}, {"at_most": 1}, {"at_least": 0, "at_most": 2}),
     "quantile": ({"q": "1/4"}, {"q": "0.9"}),
     "median": ({}, {}, {"q": "1/4"}),

@@ -50,6 +50,7 @@ from dalenius.methods._replicates import Resampled
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
 from dalenius.statistics import count
 from dalenius.statistics.binned_sums import BinnedSums
+from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -288,6 +289,13 @@ FAULTS: tuple[Fault, ...] = (
         lambda right: lambda self, near: right(self, near).times(Fraction(1, 2)),
         "mean",
         keys={"table": {"weight": "weight"}},
+    ),
+    Fault(
+        "a person adds half of the bound to all cells together",
+        ClippedTable,
+        "sensitivity",
+        lambda right: lambda self, near: right(self, near).times(Fraction(1, 2)),
+        "clipped_count",
     ),
     Fault(
         "no row of a person is left out",
