@@ -59,6 +59,8 @@ print(json.dumps([float(ask(x)) for _ in range(releases)]))
 """,
     "tumult": _READ
     + """
+import os
+os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
 from tmlt.analytics import AddOneRow, PureDPBudget, QueryBuilder, Session
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()

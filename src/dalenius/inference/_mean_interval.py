@@ -19,6 +19,8 @@ from dalenius.inference.interval_table import IntervalTable
 from dalenius.linear import joint
 from dalenius.linear.tabulation import MEANS, POSSIBLE
 
+# Stands for the smallest weight where that is declared as nothing.
+_TINY = 1e-9
 METHOD = "all quotients within the noise of total and count, cut at the declared bounds"
 
 
@@ -47,9 +49,9 @@ def mean_intervals(release: Release, table: Table, confidence: float, together: 
 def _listed(release: Release, law: Joint, table: Table, confidence: float, together: bool) -> IntervalTable:
     """Of a list, whose counts and totals are shown beside the means."""
     beside = {other.measure: other for other in release.tables if other.space.axes == table.space.axes}
-    if not {"count", "total"} <= beside.keys():
+    counts, totals = beside.get("count") or beside.get("weighted count"), beside.get("total")
+    if counts is None or totals is None:
         raise Unsupported("This release does not hold the count and the total behind its means.")
-    counts, totals = beside["count"], beside["total"]
     centre = float(Fraction(str(law.parameters["centre"])))
     level = simultaneous_confidence(confidence, table.space.size) if together else confidence
     reach = joint.reach([block.law for block in release.blocks], (1 + level) / 2)
@@ -64,6 +66,7 @@ def _listed(release: Release, law: Joint, table: Table, confidence: float, toget
         (low, high),
         confidence,
         is_simultaneous=together,
+        least=float(Fraction(law.parameters.get("least", "1"))),
     )
 
 
@@ -76,15 +79,17 @@ def _quotients(
     confidence: float,
     *,
     is_simultaneous: bool,
+    least: float = 1.0,
 ) -> IntervalTable:
-    """All quotients of a count and a total about the centre, each given with the reach of its noise."""
+    """All quotients of a count and a total about the centre, each given with the reach of its noise; a count is at least `least`."""
     (counts, near), (totals, far), (low, high) = count, total, limits
+    fewest = max(least, _TINY)
     corners = [
-        centre + (totals + t * far) / np.maximum(counts + n * near, 1.0) for t in (-1, 1) for n in (-1, 1)
+        centre + (totals + t * far) / np.maximum(counts + n * near, fewest) for t in (-1, 1) for n in (-1, 1)
     ]
     lower, upper = np.min(corners, axis=0), np.max(corners, axis=0)
     # A cell that may hold nobody has no mean, and nothing is said of it but what is possible.
-    is_empty = counts + near < 1
+    is_empty = counts + near < fewest
     lower, upper = np.where(is_empty, low, lower), np.where(is_empty, high, upper)
     zeros = list(table.space.structural_indices)
     return IntervalTable(

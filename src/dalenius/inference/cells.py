@@ -26,7 +26,7 @@ from dalenius.inference.observation import Observed, adjusted_note, find_table, 
 from dalenius.inference.observe import Source, observe
 from dalenius.linear import joint
 from dalenius.linear.estimates import is_estimate
-from dalenius.linear.tabulation import ADDITIVE, MEANS
+from dalenius.linear.tabulation import ADDITIVE, MEANS, WEIGHTED_LIST
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000
@@ -105,7 +105,8 @@ def _totals(
         )
     if isinstance(release.law, Withheld):
         raise refusal(release.law)
-    if isinstance(release.law, Joint) and (joint.is_combined(release.law) or release.law.structure == MEANS):
+    lists = (MEANS, WEIGHTED_LIST)
+    if isinstance(release.law, Joint) and (joint.is_combined(release.law) or release.law.structure in lists):
         return _combined(release, table, names, confidence, together)
     block = next((b for b in release.blocks if b.name == table.name), None)
     if not isinstance(block, Block) or not isinstance(block.law, Additive):

@@ -34,7 +34,7 @@ def compare(
     total: int | None = None,
 ) -> TestResult:
     """Whether the larger log-linear model (the saturated one if none is named) fits better than the smaller."""
-    seen = observe(source, *names, total=total)
+    seen = observe(source, *names, total=total, takes_weights=True)
     low = formula.model(null, seen.names)
     high = None if alternative is None else formula.model(alternative, seen.names)
     if high is not None and not (low <= high and low.terms != high.terms):

@@ -15,7 +15,7 @@ from dalenius.inference import formula
 from dalenius.inference.channel import Shifted
 from dalenius.inference.formula import Model
 from dalenius.inference.hierarchy import maximise
-from dalenius.inference.joint import JointObserved, quasi_fit
+from dalenius.inference.joint import JointObserved, QuasiFit, quasi_fit
 from dalenius.inference.likelihood import Moments
 from dalenius.inference.observation import Observed
 
@@ -62,6 +62,7 @@ def fit_one(seen: Observed | JointObserved, model: Model, *, start: FloatArray |
             matrix,
             start=None if start is None else start.reshape(1, -1),
             total=seen.total,
+            dispersion=seen.dispersion,
         )
         mean = fit.mean[0].reshape(seen.shape)
         return Fit(mean, -0.5 * float(fit.distance[0]), fit.coefficients[0], fit.information[0], True)
@@ -153,15 +154,21 @@ def statistics(
     if isinstance(seen, JointObserved):
         flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
         begin = None if start is None else start.reshape(-1, flat.shape[1])
-        below = quasi_fit(
-            flat, seen.covariance, formula.design(null, seen.axes)[0], start=begin, total=seen.total
-        )
+
+        def fitted(model: Model) -> QuasiFit:
+            return quasi_fit(
+                flat,
+                seen.covariance,
+                formula.design(model, seen.axes)[0],
+                start=begin,
+                total=seen.total,
+                dispersion=seen.dispersion,
+            )
+
+        below = fitted(null)
         distance = below.distance
         if alternative is not None:
-            wide = formula.design(alternative, seen.axes)[0]
-            distance = (
-                distance - quasi_fit(flat, seen.covariance, wide, start=begin, total=seen.total).distance
-            )
+            distance = distance - fitted(alternative).distance
         return distance, below.mean.reshape(values.shape)
     per = max(_most_cells(seen) // max(seen.possible.size, 1), 1)
     if len(values) > per:

@@ -44,7 +44,7 @@ def independence(
     `method` is "monte-carlo" (likelihood ratio, simulated), "asymptotic" (likelihood ratio against chi-square, refused
     where that is not safe) or "chi-square" (Pearson's statistic with the noise in its denominators, simulated).
     """
-    seen = observe(source, *names, total=total)
+    seen = observe(source, *names, total=total, takes_weights=True)
     if len(seen.shape) < 2:
         raise ParameterError("A test of independence needs a table with at least two axes.")
     if method not in METHODS:
@@ -104,6 +104,11 @@ def result(seen: Seen, found: Calibrated, title: str, method: str) -> TestResult
 
 def sampling_note(seen: Seen) -> str:
     """What is assumed of the counts."""
+    if isinstance(seen, JointObserved) and seen.dispersion is not None:
+        return (
+            "Assumes records that were drawn independently of one another, with weights that were fixed before, and the published law of"
+            " the noise."
+        )
     if seen.total is None:
         return "Assumes independent Poisson counts and the published law of the noise."
     return (

@@ -32,7 +32,11 @@ Sampler = Callable[[int, np.random.Generator], FloatArray]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointObserved:
-    """Unbiased values with a covariance, and a way to draw such noise again."""
+    """Unbiased values with a covariance, and a way to draw such noise again.
+
+    `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, and what the weights
+    say for weighted counts.
+    """
 
     axes: tuple[Axis, ...]
     values: FloatArray
@@ -41,6 +45,7 @@ class JointObserved:
     total: int | None = None
     notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
+    dispersion: FloatArray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,12 +77,21 @@ class JointObserved:
         return np.diag(self.covariance).reshape(self.shape).copy()
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """Noise variance of each cell."""
-        return self._diagonal
+        """What the variance of each cell has beyond its mean: that of the noise, and of weights."""
+        if self.dispersion is None:
+            return self._diagonal
+        return np.asarray(self._diagonal + (self.dispersion - 1) * mean, dtype=np.float64)
 
     def variance_of_total(self, mean: FloatArray) -> float:
-        """Noise variance of the sum of all cells."""
-        return float(self.covariance.sum())
+        """The same of the sum of all cells."""
+        spread = 0.0 if self.dispersion is None else float(((self.dispersion - 1) * mean).sum())
+        return float(self.covariance.sum()) + spread
+
+    def counts(self, means: FloatArray, rng: np.random.Generator) -> FloatArray | IntArray:
+        """New exact cells for each table of means; weighted ones are multiples of Poisson counts with the right variance."""
+        if self.dispersion is None:
+            return simulation.counts(means, rng, self.total)
+        return np.asarray(self.dispersion * simulation.counts(means / self.dispersion, rng), dtype=np.float64)
 
     def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> FloatArray:
         """New counts with newly measured blocks: tables on the first axis."""
@@ -85,9 +99,9 @@ class JointObserved:
 
     def measure(self, means: FloatArray, rng: np.random.Generator) -> FloatArray:
         """New counts with newly measured blocks for each table of means."""
-        return self.send(simulation.counts(means, rng, self.total), rng)
+        return self.send(self.counts(means, rng), rng)
 
-    def send(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
+    def send(self, counts: FloatArray | IntArray, rng: np.random.Generator) -> FloatArray:
         """Newly measured blocks for each table of counts."""
         return counts + self.noise(len(counts), rng).reshape(counts.shape)
 
@@ -113,7 +127,7 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
     covariance = joint.covariance(release, table, range(size))
     axes = table.space.axes
     order = [[a.name for a in axes].index(n) for n in names] if names else list(range(len(axes)))
-    collapse = _collapse(table.space.shape, order)
+    collapse = collapse_matrix(table.space.shape, order)
     total = release.law.parameters.get("total")
     return JointObserved(
         axes=tuple(axes[k] for k in order),
@@ -126,7 +140,7 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
     )
 
 
-def _collapse(shape: tuple[int, ...], order: list[int]) -> FloatArray:
+def collapse_matrix(shape: tuple[int, ...], order: list[int]) -> FloatArray:
     """The matrix that sums a flat table over the axes that are not kept."""
     cells = np.indices(shape).reshape(len(shape), -1)
     kept = tuple(shape[k] for k in order)
@@ -188,10 +202,12 @@ def quasi_fit(
     start: FloatArray | None = None,
     total: float | None = None,
     offset: FloatArray | None = None,
+    dispersion: FloatArray | None = None,
     iterations: int = 60,
 ) -> QuasiFit:
     """Solve the estimating equations for each table (first axis: tables; cells flat)."""
     cells = values.shape[1]
+    spread = np.ones(cells) if dispersion is None else dispersion.reshape(-1)
     per = max(_CHUNK // (cells * cells), 1)
     if len(values) > per:
         has_own = start is not None and len(start) > 1
@@ -203,6 +219,7 @@ def quasi_fit(
                 start=start[i : i + per] if start is not None and has_own else start,
                 total=total,
                 offset=offset,
+                dispersion=dispersion,
             )
             for i in range(0, len(values), per)
         ]
@@ -222,7 +239,7 @@ def quasi_fit(
     information = np.zeros((len(values), design.shape[1], design.shape[1]))
     mean = np.exp(fixed + beta @ design.T)
     for _ in range(iterations):
-        weighted, information = _normal_equations(mean, covariance, design)
+        weighted, information = _normal_equations(mean, covariance, design, spread)
         score = np.einsum("bnp,bn->bp", weighted, values - mean)
         ridge = 1e-9 * np.trace(information, axis1=1, axis2=2)[:, None, None] * np.eye(design.shape[1])
         step = np.linalg.solve(information + ridge + 1e-12 * np.eye(design.shape[1]), score[..., None])[
@@ -237,16 +254,16 @@ def quasi_fit(
         if largest.max() < 1e-7:
             break
     residual = values - mean
-    weight = mean[:, :, None] * np.eye(cells) + covariance
+    weight = (spread * mean)[:, :, None] * np.eye(cells) + covariance
     distance = np.einsum("bn,bn->b", residual, np.linalg.solve(weight, residual[..., None])[..., 0])
     return QuasiFit(mean, distance, information, np.asarray(beta, dtype=np.float64))
 
 
 def _normal_equations(
-    mean: FloatArray, covariance: FloatArray, design: FloatArray
+    mean: FloatArray, covariance: FloatArray, design: FloatArray, spread: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """W D X and X' D W D X of each table."""
-    weight = mean[:, :, None] * np.eye(mean.shape[1]) + covariance
+    """W D X and X' D W D X of each table; `spread` is the variance of an exact cell over its mean."""
+    weight = (spread * mean)[:, :, None] * np.eye(mean.shape[1]) + covariance
     scaled = mean[:, :, None] * design
     weighted = np.linalg.solve(weight, scaled)
     information = np.einsum("bnp,bnq->bpq", scaled, weighted)

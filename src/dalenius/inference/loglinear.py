@@ -204,7 +204,7 @@ def _exp(value: float) -> float:
 
 def loglinear(source: Source, model: str | Model, *names: str, total: int | None = None) -> LoglinearFit:
     """Fit a hierarchical log-linear model, such as "A*B + C"."""
-    seen = observe(source, *names, total=total)
+    seen = observe(source, *names, total=total, takes_weights=True)
     chosen = formulas.model(model, seen.names)
     matrix, labels = formulas.design(chosen, seen.axes)
     fit = fit_one(seen, chosen)

@@ -11,19 +11,25 @@ from dalenius.errors import Unsupported
 from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.joint import JointObserved, of_joint
 from dalenius.inference.observation import Observed, adjusted_note, find_table, of_block, refusal, reorder
+from dalenius.inference.weighted_table import is_weighted, of_weighted
 
 Seen = Observed | JointObserved
 Source = Release | Seen | Sequence[Release]
 
 
-def observe(source: Source, *names: str, total: int | None = None) -> Seen:
+def observe(source: Source, *names: str, total: int | None = None, takes_weights: bool = False) -> Seen:
     """The table over the named axes (the first shown table if none are named), as an analyst may use it.
 
     `source` is a release, several releases of the same table (independent measurements of the same counts), or
-    something already observed. `total` is the exact total where it is public.
+    something already observed. `total` is the exact total where it is public. `takes_weights`: weighted counts are served too, with the
+    dispersion that their squared weights say.
     """
     if isinstance(source, Observed | JointObserved):
         return _named(source, names).with_total(total)
+    if isinstance(source, Release) and takes_weights and is_weighted(source):
+        if total is not None:
+            raise Unsupported("A public total is one of records; weighted counts have none.", key="total")
+        return of_weighted(source, names)
     if isinstance(source, Release):
         return _single(source, names).with_total(total)
     return _several(source, names).with_total(total)

@@ -1,4 +1,4 @@
-"""What each row adds to its cell: one, or a bounded whole number of steps of a variable.
+"""What each row adds to its cell: one, a bounded whole number of steps of a variable, or either times the row's own weight.
 
 A row that adds v steps moves everything that is linear in counts by v times as much. A row that is added or removed moves it by at most M = max |v|
 times what a counted row does. Under replace two rows add v and -u with v, u between the bounds or 0. The squared shift is convex in (v, u), so that
@@ -6,7 +6,7 @@ it is largest at the corners: M^2 times the pair of counted rows where the signs
 row where they differ, which two values in the same cell reach.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dalenius.core.domain import Bounds, CellSpace
@@ -19,7 +19,10 @@ MOST_SCALED = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
-    """A whole number of steps in [low, high], less `centre`; a row without a value adds nothing."""
+    """A whole number of steps in [low, high], less `centre`; a row without a value adds nothing.
+
+    Where `weight` names a variable each row adds that times its weight, a whole number in `weights`; a row without a weight adds nothing.
+    """
 
     value: str
     low: int
@@ -27,6 +30,8 @@ class Amounts:
     step: Fraction = Fraction(1)
     centre: int = 0
     aggregate: Aggregate = Aggregate.TOTAL
+    weight: str | None = None
+    weights: tuple[int, int] = (1, 1)
 
     @classmethod
     def counting(cls, value: str) -> "Amounts":
@@ -38,15 +43,40 @@ class Amounts:
         """Of a declared variable."""
         return cls(value=value, low=bounds.low, high=bounds.high, step=bounds.step, centre=centre)
 
+    @classmethod
+    def squared(cls, weight: str, bounds: Bounds) -> "Amounts":
+        """The square of a variable that is not negative."""
+        return cls(
+            value=weight,
+            low=bounds.low**2,
+            high=bounds.high**2,
+            step=bounds.step**2,
+            aggregate=Aggregate.SUM_OF_SQUARES,
+        )
+
+    def times(self, weight: str, bounds: Bounds) -> "Amounts":
+        """The same, multiplied by each row's weight."""
+        return replace(self, step=self.step * bounds.step, weight=weight, weights=(bounds.low, bounds.high))
+
     @property
     def measure(self) -> str:
         """What tables of them show."""
-        return "count" if self.aggregate is Aggregate.COUNT else "total"
+        if self.aggregate is Aggregate.SUM_OF_SQUARES:
+            return "squared weights"
+        if self.aggregate is not Aggregate.COUNT:
+            return "total"
+        return "count" if self.weight is None else "weighted count"
+
+    @property
+    def is_plain_count(self) -> bool:
+        """Whether each row adds one."""
+        return self.aggregate is Aggregate.COUNT and self.weight is None
 
     @property
     def ends(self) -> tuple[int, int]:
         """The least and the most that a row may add."""
-        return self.low - self.centre, self.high - self.centre
+        corners = [w * (x - self.centre) for w in self.weights for x in (self.low, self.high)]
+        return min(corners), max(corners)
 
     @property
     def largest(self) -> int:
@@ -60,9 +90,14 @@ class Amounts:
         return max(high, 0) - min(low, 0)
 
     def query(self, space: CellSpace, where: tuple[Filter, ...]) -> TableQuery:
-        """The exact totals, or counts of the rows that have a value."""
+        """The exact totals, or counts of the rows that have a value (of all rows where none is named)."""
         return TableQuery(
-            space=space, where=where, aggregate=self.aggregate, value=self.value, centre=self.centre
+            space=space,
+            where=where,
+            aggregate=self.aggregate,
+            value=self.value or None,
+            centre=self.centre,
+            weight=self.weight,
         )
 
     def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:
@@ -74,7 +109,7 @@ class Amounts:
         """Refuse arrays that are scaled by so many cells where a file of billions of rows could leave 64 bits."""
         if self.largest * cells > MOST_SCALED:
             raise TooLarge(
-                f"One row may add {self.largest:,} steps of {self.value!r}, which is too much for components of {cells:,} cells;"
+                f"One row may add {self.largest:,} steps of {self.value or self.weight!r}, which is too much for components of {cells:,} cells;"
                 " a wider step of its bounds helps.",
                 received=self.largest * cells,
                 limit=MOST_SCALED,

@@ -5,7 +5,8 @@ noise and sampling  its error for the process behind the population: privacy noi
 
 A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
 treated on the log scale and correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
-by one, with replacement: sums of squared weights, at least what a design of independent inclusions has.
+by one, with replacement: sums of squared weights, at least what a design of independent inclusions has. Where the noise of these sums is
+larger than the variance that they and the noise of the estimate make together, there is an interval of the noise alone.
 
 Requires
     Independent additive noise of public laws; rows that are independent draws of the process, for the second error.
@@ -21,6 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
@@ -46,6 +48,8 @@ class Estimated:
     sampled: FloatArray | None
     ends: Ends
     counts: Form | None = None
+    # Where the variance of sampling is lost in its own noise, so that no interval with sampling is given.
+    lost: NDArray[np.bool_] | None = None
 
 
 def is_estimate(law: Law) -> bool:
@@ -85,7 +89,10 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     def cut(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         lower, upper = estimate.ends(confidence, is_sampling)
         lower, upper = np.nan_to_num(lower, nan=low), np.nan_to_num(upper, nan=high)
-        return np.clip(lower, low, high), np.clip(upper, low, high)
+        lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
+        if is_sampling and estimate.lost is not None:
+            lower, upper = (np.where(estimate.lost, np.nan, end) for end in (lower, upper))
+        return lower, upper
 
     return replace(estimate, ends=cut)
 
@@ -253,6 +260,7 @@ def _quotient(
     offset: float = 0.0,
     least: float = 1.0,
     is_binomial: bool = False,
+    is_weighted: bool = False,
     records: FloatArray | float = np.inf,
 ) -> Estimated:
     """offset + scale * above / below; `spread` are the sums of squares and products of what rows add to the two.
@@ -308,6 +316,7 @@ def _quotient(
         sampled=None if spread is None else sampled,
         ends=ends,
         counts=below if least == 1 else None,
+        lost=uncertainty > (noise + sampling) ** 2 if is_weighted else None,
     )
 
 
@@ -357,7 +366,14 @@ def _weighted_mean(parts: Parts) -> Estimated:
         spread = (upper.times(width**2), both.times(0.5).plus(upper).times(width), squares)
         records = np.maximum(below.values, 1.0) ** 2 / np.maximum(squares.values, 1.0)
     estimate = _quotient(
-        parts, above, below, spread, offset=offset, least=parts.number("least"), records=records
+        parts,
+        above,
+        below,
+        spread,
+        offset=offset,
+        least=parts.number("least"),
+        is_weighted=True,
+        records=records,
     )
     return replace(estimate, counts=below.times(step))
 
@@ -371,7 +387,7 @@ def _weighted_ratio(parts: Parts) -> Estimated:
         )
         spread = (first, second, third)
     above, below = parts.raw("total"), parts.raw("total of the other")
-    return _quotient(parts, above, below, spread, least=parts.number("least"))
+    return _quotient(parts, above, below, spread, least=parts.number("least"), is_weighted=True)
 
 
 def _weighted_total(parts: Parts) -> Estimated:
@@ -395,6 +411,7 @@ def _weighted_total(parts: Parts) -> Estimated:
         variance=scale**2 * noise + 0 * total.values,
         sampled=scale**2 * (noise + sampling) if parts.has("squares") else None,
         ends=ends,
+        lost=uncertainty > (noise + sampling) ** 2,
     )
 
 

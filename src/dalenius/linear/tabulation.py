@@ -27,6 +27,8 @@ SHOWN_FROM = "shown from"
 POSSIBLE = "possible"
 MEANS = "means"
 """The law of a list of means: two lists, of counts and of totals about a centre."""
+WEIGHTED_LIST = "weighted list"
+"""The law of a list of weighted counts: two lists, of weights and of their squares."""
 # What a table measures whose one cell was selected among candidates, and whose number is not published.
 SELECTION = "selection"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
@@ -93,6 +95,10 @@ def _block_of(release: Release, table: Table) -> Block | None:
 def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not estimated."""
     release = release.owner(table)
+    is_listed = isinstance(release.law, Joint) and release.law.structure == WEIGHTED_LIST
+    if table.sampled is not None and is_listed:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
+        return np.maximum(table.values - half, 0.0), np.maximum(table.values + half, 0.0)
     if table.sampled is None or not is_estimate(release.law):
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
     if table.name != release.tables[0].name:

@@ -10,7 +10,6 @@ from dalenius.core.domain import Bounds
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
-from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import additive_table, priced, share
 from dalenius.spec.question import Question
@@ -31,8 +30,6 @@ def fixed_weight(question: Question) -> tuple[str, Bounds]:
 
 def plan_weighted(question: Question) -> TablePlan:
     """Weighted counts with nine tenths of the budget, squared weights with the rest."""
-    if question.margins is not None:
-        raise Unsupported("Margins are planned for unweighted counts; ask for weighted tables one by one.")
     weight = str(question.weight)
     bounds = question.domain.variable(weight).bounds
     measurements = tuple(

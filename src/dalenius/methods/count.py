@@ -21,6 +21,7 @@ from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods._weighted import plan_weighted
 from dalenius.methods.margins.plan import plan_margins
+from dalenius.methods.margins.weighted import plan_weighted_list
 from dalenius.spec.axis import Ranges
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
@@ -99,6 +100,15 @@ class CountMethod:
             "table": {"where": {"age": {"at_least": 18, "at_most": 65}}},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
+        {
+            "table": {
+                "rows": ["sex"],
+                "columns": ["region"],
+                "weight": "weight",
+                "margins": [["sex", "region"], ["sex"], []],
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 1},
+        },
     )
 
     @staticmethod
@@ -111,7 +121,7 @@ class CountMethod:
             return _table(question)
         if question.weight is not None:
             refuse_step(question)
-            return plan_weighted(question)
+            return plan_weighted(question) if question.margins is None else plan_weighted_list(question)
         if question.parameter("ranges") is not None:
             refuse_step(question)
             return plan_ranged(question)

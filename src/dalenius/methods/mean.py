@@ -46,8 +46,10 @@ from dalenius.methods._moments import (
 )
 from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates, with_squares
+from dalenius.methods._weighted import fixed_weight
 from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.methods.margins.means import plan_means
+from dalenius.methods.margins.weighted import refuse_design
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -143,6 +145,17 @@ class MeanMethod:
             "table": {"rows": ["sex"], "measure": "mean", "of": "income", "weight": "weight"},
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "mean",
+                "of": "income",
+                "weight": "weight",
+                "error": "noise",
+                "margins": [["sex"], []],
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
     )
 
     @staticmethod
@@ -152,7 +165,10 @@ class MeanMethod:
             return plan_mean_at_the_data(question)
         error = question.parameter("error")
         if error != BOOTSTRAP and question.weight is not None:
-            return plan_weighted_mean(question)
+            if question.margins is None:
+                return plan_weighted_mean(question)
+            refuse_design(question, "means")
+            return plan_means(question, fixed_weight(question))
         if error in (None, NOISE, SAMPLING) and question.margins is not None:
             if error is not None:
                 raise Unsupported(

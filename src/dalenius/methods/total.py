@@ -18,6 +18,7 @@ from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._replicates import Resampled, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_total
 from dalenius.methods.margins.plan import plan_margins
+from dalenius.methods.margins.weighted import plan_weighted_totals
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -107,6 +108,17 @@ class TotalMethod:
             "table": {"rows": ["sex"], "measure": "total", "of": "income", "weight": "weight"},
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "total",
+                "of": "income",
+                "weight": "weight",
+                "error": "noise",
+                "margins": [["sex"], []],
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
+        },
     )
 
     @staticmethod
@@ -118,7 +130,8 @@ class TotalMethod:
             return plan_bootstrap_total(question)
         error = question.parameter("error")
         if error != BOOTSTRAP and question.weight is not None:
-            return plan_weighted_total(question)
+            is_listed = question.margins is not None or question.strategy is not None
+            return plan_weighted_totals(question) if is_listed else plan_weighted_total(question)
         if error not in (None, BOOTSTRAP):
             raise Unsupported(
                 f"error = {error!r} is for weighted totals; without a weight a total is of the records on file, and error ="

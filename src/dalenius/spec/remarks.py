@@ -63,6 +63,13 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "en": "The weights are fixed by the custodian's declaration.",
         "de": "Die Gewichte sind durch die Erklärung der Datenhaltenden festgelegt.",
     },
+    "design_where_known": {
+        "en": "The error of the design comes from a table of squared weights with noise of its own, as if records had been drawn one by"
+        " one with replacement. Where that noise is more than half of what the table says, an interval is of the noise alone.",
+        "de": "Der Fehler des Stichprobenplans kommt aus einer Tabelle quadrierter Gewichte mit eigenem Rauschen, als wären die"
+        " Datensätze einzeln mit Zurücklegen gezogen. Wo dieses Rauschen mehr als die Hälfte davon ist, gilt ein Intervall nur für das"
+        " Rauschen.",
+    },
     "design_error": {
         "en": "The error with sampling is that of the survey's design, as if records had been drawn independently of one another with"
         " chances in inverse proportion to their weights; strata make it smaller, clusters larger.",

@@ -14,32 +14,35 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.contracts import Measurement
-from dalenius.core.domain import DROP
+from dalenius.core.domain import DROP, Bounds
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.linear.amounts import Amounts
 from dalenius.linear.tabulation import MEANS
-from dalenius.methods._moments import TYPICAL
+from dalenius.methods._moments import NOISE_ALONE, TYPICAL
 from dalenius.methods._priced import priced, share
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 
 
-def plan_means(question: Question) -> TablePlan:
-    """Both lists, priced as one."""
+def plan_means(question: Question, weight: tuple[str, Bounds] | None = None) -> TablePlan:
+    """Both lists, priced as one; with a weight and its bounds, of weighted counts and totals."""
     bounds, of = question.bounds, question.of
     centre = (bounds.low + bounds.high) // 2
     half = share(question.budget, Fraction(1, 2))
     # A row without the number is in no total, so it must not be in the count that the total is divided by.
     may_lack = DROP in (bounds.missing, bounds.outside)
-    counts = plan_margins(question, Amounts.counting(of) if may_lack else None, half)
-    totals = plan_margins(question, Amounts.of(of, bounds, centre), half)
+    counted = Amounts.counting(of) if may_lack else None
+    summed = Amounts.of(of, bounds, centre)
+    if weight is not None:
+        counted, summed = (amounts.times(*weight) for amounts in (Amounts.counting(of), summed))
+    counts, totals = (plan_margins(question, amounts, half) for amounts in (counted, summed))
     shown = _MeansShown(of, float(centre * bounds.step), len(counts.measurements), counts, totals)
     return priced(
         question,
-        (*_named(counts.measurements, "counts"), *_named(totals.measurements, f"totals of {of}")),
+        (*named(counts.measurements, "counts"), *named(totals.measurements, f"totals of {of}")),
         shown.tables,
         law=Joint(
             MEANS,
@@ -48,17 +51,19 @@ def plan_means(question: Question) -> TablePlan:
                 "bounds": [str(bounds.lower), str(bounds.upper)],
                 "counts": counts.law.to_dict(),
                 "totals": totals.law.to_dict(),
-            },
+            }
+            | ({} if weight is None else {"least": str(weight[1].lower)}),
         ),
         mechanism=totals.mechanism,
         strategy=totals.strategy,
         preview=_preview(question, counts, totals),
-        warnings=(remark("mean"),),
+        warnings=(remark("mean"), *(() if weight is None else (remark("fixed_weights"), NOISE_ALONE))),
         refusal=f"The two halves of a list of means do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
 
 
-def _named(measurements: Sequence[Measurement], what: str) -> tuple[Measurement, ...]:
+def named(measurements: Sequence[Measurement], what: str) -> tuple[Measurement, ...]:
+    """The same measurements, named after the list that they are of."""
     return tuple(replace(m, name=f"{what}: {m.name}") for m in measurements)  # type: ignore[type-var]
 
 
@@ -79,7 +84,7 @@ class _MeansShown:
         pairs = list(zip(counts, centred, strict=True))
         return (
             *(self._mean(count, total) for count, total in pairs),
-            *(replace(count, name=f"count by {count.name}", measure="count") for count, _ in pairs),
+            *(replace(count, name=f"{count.measure} by {count.name}") for count, _ in pairs),
             *(self._total(count, total) for count, total in pairs),
         )
 

@@ -13,7 +13,7 @@ from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Filter, TableQuery
 from dalenius.core.rationals import round_up
 from dalenius.errors import Unsupported
 from dalenius.exact.gaussian_vector import largest_rho
@@ -72,7 +72,7 @@ class UnpricedStep:
         """Counts, or totals of what each row adds."""
         if self.amounts is None:
             return Count(TableQuery(space=self.space, where=self.where))
-        if self.amounts.aggregate is Aggregate.COUNT:
+        if self.amounts.is_plain_count:
             return Count(self.amounts.query(self.space, self.where))
         low, high = self.amounts.ends
         return MagnitudeTable(query=self.amounts.query(self.space, self.where), low=low, high=high)

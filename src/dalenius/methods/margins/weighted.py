@@ -1,0 +1,125 @@
+"""Lists of weighted counts, with the error of the design where it is known, and lists of weighted totals.
+
+A list of weighted counts is two lists: of sums of weights, with nine tenths of the budget, and of sums of their squares with the rest. Both
+add up along margins and levels. The design variance of a cell, as if its records had been drawn with replacement, is its sum of squared
+weights. That is between the smallest and the largest declared weight times the sum of weights, and it is used only where the noise of the
+squares is at most half of it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.domain import Bounds
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Block, Table
+from dalenius.errors import Unsupported
+from dalenius.linear.amounts import Amounts
+from dalenius.linear.tabulation import WEIGHTED_LIST
+from dalenius.methods._moments import CLIPPED, NOISE_ALONE
+from dalenius.methods._priced import priced, share
+from dalenius.methods._weighted import SHARE_FOR_VARIANCE, fixed_weight
+from dalenius.methods.margins.means import named
+from dalenius.methods.margins.plan import plan_margins
+from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
+
+# The design variance is used where its noise has at most this share of it as standard error.
+KNOWN = 0.5
+
+
+def plan_weighted_list(question: Question) -> TablePlan:
+    """Sums of weights and of squared weights of every margin, priced as one."""
+    weight, bounds = fixed_weight(question)
+    counts = plan_margins(
+        question, Amounts.counting("").times(weight, bounds), share(question.budget, 1 - SHARE_FOR_VARIANCE)
+    )
+    squares = plan_margins(
+        question, Amounts.squared(weight, bounds), share(question.budget, SHARE_FOR_VARIANCE)
+    )
+    shown = _WeightedShown(bounds, len(counts.measurements), counts, squares)
+    return priced(
+        question,
+        (
+            *named(counts.measurements, "weighted counts"),
+            *named(squares.measurements, "squared weights"),
+        ),
+        shown.tables,
+        law=Joint(
+            WEIGHTED_LIST,
+            {
+                "weights": [str(bounds.lower), str(bounds.upper)],
+                "blocks": [len(counts.measurements), len(squares.measurements)],
+                "counts": counts.law.to_dict(),
+                "squares": squares.law.to_dict(),
+            },
+        ),
+        mechanism=counts.mechanism,
+        strategy=counts.strategy,
+        preview=_preview(counts, squares),
+        warnings=(remark("fixed_weights"), remark("design_where_known")),
+        refusal=f"The two lists of weighted counts do not fit {question.budget.definition!r}; use zero_concentrated.",
+    )
+
+
+def plan_weighted_totals(question: Question) -> TablePlan:
+    """Sums of weight times value of every margin."""
+    weight, bounds = fixed_weight(question)
+    refuse_design(question, "totals")
+    plan = plan_margins(question, Amounts.of(question.of, question.bounds).times(weight, bounds))
+    return replace(plan, warnings=(*plan.warnings, remark("fixed_weights"), CLIPPED, NOISE_ALONE))
+
+
+def refuse_design(question: Question, what: str) -> None:
+    """Lists of weighted totals and means are released with the error of their noise, and the request says so."""
+    if question.parameter("error") != "noise":
+        raise Unsupported(
+            f'A list of weighted {what} has the error of its noise alone: write error = "noise", or ask for one table.',
+            key="error",
+        )
+
+
+@dataclass(frozen=True)
+class _WeightedShown:
+    """From the blocks of both lists to weighted counts with both errors, and squared weights, of every margin."""
+
+    weights: Bounds
+    first: int
+    counts: TablePlan
+    squares: TablePlan
+
+    def tables(self, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        """Weighted counts first."""
+        pairs = list(
+            zip(
+                self.counts.assemble(blocks[: self.first]),
+                self.squares.assemble(blocks[self.first :]),
+                strict=True,
+            )
+        )
+        return (
+            *(replace(count, sampled=self._sampled(count, squared)) for count, squared in pairs),
+            *(replace(squared, name=f"squared weights by {squared.name}") for _, squared in pairs),
+        )
+
+    def _sampled(self, count: Table, squared: Table) -> FloatArray:
+        """The variance of noise and design together, NaN where the squares are lost in their noise."""
+        low, high = float(self.weights.lower), float(self.weights.upper)
+        weights = np.maximum(count.values, 0.0)
+        design = np.clip(squared.values, low * weights, high * weights)
+        with np.errstate(invalid="ignore"):
+            is_known = squared.std_error <= KNOWN * squared.values
+        sampled = np.where(is_known, count.variance + design, np.nan)
+        sampled[list(count.space.structural_indices)] = 0.0
+        return np.asarray(sampled, dtype=np.float64)
+
+
+def _preview(counts: TablePlan, squares: TablePlan) -> dict[str, Any]:
+    return {
+        **counts.preview,
+        "cells": 2 * int(counts.preview["cells"]),
+        "squared_weights": True,
+        "squares": dict(squares.preview),
+    }
