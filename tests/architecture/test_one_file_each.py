@@ -167,7 +167,6 @@ def test_an_import_of_an_extension_is_seen(text: str) -> None:
 # Collections that hold names of one kind of extension where another meaning is intended, with what they are.
 NO_LISTS = {
     "core/release.py": "an older spelling of two measures, which stays readable",
-    "inference/_mean_interval.py": "the two tables that stand beside every mean of a list",
     "inference/parametric.py": "models of a law's estimate; and shapes of noise so wide that a table of it would be too long",
     "inference/small_area.py": "what a release says its cells are",
     "linear/estimates.py": "formulas of a stored law, by the word in the law",

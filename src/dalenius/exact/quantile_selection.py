@@ -183,6 +183,23 @@ def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...
     return drawn_point(_runs(values, low, high, q, len(w) - 1), w, rng)
 
 
+def counted_weights(counts: Sequence[int], q: Fraction, w: tuple[int, ...]) -> list[int]:
+    """Weight of each of a few ordered candidates, from how many records lie at each of them; q is their share up to the answer."""
+    last, total = len(w) - 1, sum(counts)
+    upto = list(accumulate(counts))
+    scores = (
+        max(0, q.denominator * (up - count) - q.numerator * total, q.numerator * total - q.denominator * up)
+        for up, count in zip(upto, counts, strict=True)
+    )
+    return [w[min(score, last)] for score in scores]
+
+
+def select_counted(counts: Sequence[int], q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
+    """The place of one candidate, drawn with probability proportional to its weight."""
+    sums = list(accumulate(counted_weights(counts, q, w)))
+    return bisect_right(sums, below(rng, sums[-1]))
+
+
 def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...]) -> list[Fraction]:
     """Exact output probabilities of every grid point; for checks on small domains."""
     last = len(w) - 1

@@ -19,6 +19,7 @@ References
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
+from dalenius.linear.clipping import chosen
 from dalenius.linear.distributions import Distribution
 from dalenius.linear.families import FAMILIES, FamilySums, fitted
 from dalenius.linear.moments import Form, Sums, reach
@@ -35,6 +37,7 @@ from dalenius.linear.windows import window_of
 
 STRUCTURE = "estimate"
 BOOTSTRAP = "bootstrap"
+CLIPPED_MEAN = "clipped mean"
 CURVES = "distribution"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
@@ -76,6 +79,9 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     elif name == "winsorised mean":
         parameters = {**law.parameters, **window_of(law.parameters, blocks[0].values)}
         estimate = _mean(Parts(parameters, Sums.of(blocks[1:], cells)))
+    elif name == CLIPPED_MEAN:
+        parameters = {**law.parameters, **chosen(law.parameters, blocks[0].values.tolist())}
+        estimate = _clipped_mean(ClippedParts(parameters, Sums.of(blocks[1:], cells)))
     elif name == BOOTSTRAP:
         estimate = _bootstrap(law.parameters, blocks, cells)
     elif name == "family":
@@ -332,6 +338,47 @@ def _mean(parts: Parts) -> Estimated:
     spread = (parts.power("squares"), total, count) if parts.has("squares") else None
     offset = parts.number("origin") + parts.number("centre") * parts.number("scale", 1)
     return _quotient(parts, total, count, spread, offset=offset)
+
+
+class ClippedParts(Parts):
+    """Sums between chosen bounds, each divided by the factor with which it was measured."""
+
+    def raw(self, name: str) -> Form:
+        return super().raw(name).times(1 / self.parameters["factors"][name])
+
+
+# Of the error probability, the part that the mean between the bounds has; the rest is for numbers of rows.
+_OF_MEAN = 0.8
+
+
+def _clipped_mean(parts: Parts) -> Estimated:
+    """The mean between learned bounds; where rows outside were counted, intervals are for the mean between the declared ones.
+
+    A row below the lower bound would lower the mean by at most the distance of the two lower bounds, and so above. An eighth of the
+    error probability that the mean leaves is for each of the four errors of these numbers of rows, and half for their total.
+    """
+    made = _mean(parts)
+    if not parts.has("under"):
+        return made
+    scale, count = parts.number("scale"), parts.count()
+    room = [parts.number("low") - parts.number("floor"), parts.number("ceiling") - parts.number("high")]
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        error = 1 - confidence
+        inner = made.ends(1 - _OF_MEAN * error, is_sampling)
+        tail = (1 - _OF_MEAN) * error / 8
+        z = NormalDist().inv_cdf(1 - tail)
+        fewest = np.maximum(count.values - NormalDist().inv_cdf(1 - 4 * tail) * np.sqrt(count.variance), 1.0)
+        shares = []
+        for name in ("under", "over"):
+            rows = parts.raw(name)
+            most = np.maximum(rows.values + np.asarray(rows.exact_half(1 - 2 * tail)), 0.0)
+            if is_sampling:
+                most = most + z**2 / 2 + z * np.sqrt(most + z**2 / 4)
+            shares.append(np.clip(most / fewest, 0.0, 1.0))
+        return inner[0] - scale * room[0] * shares[0], inner[1] + scale * room[1] * shares[1]
+
+    return replace(made, ends=ends)
 
 
 def _proportion(parts: Parts) -> Estimated:

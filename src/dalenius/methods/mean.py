@@ -30,6 +30,7 @@ from dalenius.errors import Unsupported
 from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_mean_at_the_data
+from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
 from dalenius.methods._moments import (
     CLIPPED,
     NOISE_ALONE,
@@ -50,7 +51,7 @@ from dalenius.methods._weighted import fixed_weight
 from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.methods.margins.means import plan_means
 from dalenius.methods.margins.weighted import refuse_design
-from dalenius.spec.document import Part
+from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
@@ -73,6 +74,10 @@ class MeanParameters(Part):
     error: Literal["noise", "sampling", "bootstrap"] | None = None
     replicates: int | None = None
     squares: bool | None = None
+    learn_bounds: Exact | None = None
+    candidates: tuple[Exact, ...] = ()
+    tail: Exact | None = None
+    bound_clipped: Literal[True] | None = None
 
 
 class MeanMethod:
@@ -156,6 +161,29 @@ class MeanMethod:
             },
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "mean",
+                "of": "income",
+                "error": "sampling",
+                "learn_bounds": "1/5",
+                "candidates": [0, 10, 20, 40],
+                "bound_clipped": True,
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 1},
+        },
+        {
+            "table": {
+                "measure": "mean",
+                "of": "income",
+                "error": "noise",
+                "learn_bounds": "1/5",
+                "candidates": [0, 20, 40],
+                "tail": "1/20",
+            },
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
     )
 
     @staticmethod
@@ -164,6 +192,8 @@ class MeanMethod:
         if question.scope.is_data_dependent:
             return plan_mean_at_the_data(question)
         error = question.parameter("error")
+        if question.parameter("learn_bounds") is not None:
+            return plan_clipped_mean(question)
         if error != BOOTSTRAP and question.weight is not None:
             if question.margins is None:
                 return plan_weighted_mean(question)
@@ -191,7 +221,7 @@ class MeanMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those that did not."""
-        return "mean", with_squares(parameters)
+        return "mean", with_squares(with_tail(parameters))
 
     @staticmethod
     def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,6 +63,18 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "en": "The weights are fixed by the custodian's declaration.",
         "de": "Die Gewichte sind durch die Erklärung der Datenhaltenden festgelegt.",
     },
+    "clipped_mean": {
+        "en": "Values are cut to bounds that were learned and released first; the mean, and its intervals, are of the values as they were cut.",
+        "de": "Werte werden auf Schranken gekürzt, die zuvor gelernt und veröffentlicht wurden; der Mittelwert und seine Intervalle sind die der"
+        " gekürzten Werte.",
+    },
+    "clipped_share": {
+        "en": "Values are cut to bounds that were learned and released first, and the mean is of the values as they were cut. Its intervals are for"
+        " the mean between the declared bounds: they are wider by what the released number of rows that were cut allows.",
+        "de": "Werte werden auf Schranken gekürzt, die zuvor gelernt und veröffentlicht wurden, und der Mittelwert ist der der gekürzten Werte."
+        " Seine Intervalle gelten für den Mittelwert zwischen den erklärten Schranken: Sie sind um das weiter, was die veröffentlichte Anzahl"
+        " gekürzter Zeilen erlaubt.",
+    },
     "design_where_known": {
         "en": "The error of the design comes from a table of squared weights with noise of its own, as if records had been drawn one by"
         " one with replacement. Where that noise is more than half of what the table says, an interval is of the noise alone.",
