@@ -168,6 +168,26 @@ def _truths(path: Path) -> dict[str, float]:
     return {"mean": float(x.mean()), "variance": float(x.var(ddof=1)), "median": float(np.median(x))}
 
 
+class _Remembered:
+    """A source that reads its rows once for each question; noise is drawn anew for every release."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._answers: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        asked = getattr(self._source, name)
+        if name not in ("table", "values"):
+            return asked
+
+        def answer(query: Any) -> Any:
+            if query not in self._answers:
+                self._answers[query] = asked(query)
+            return self._answers[query]
+
+        return answer
+
+
 def _own_errors(path: Path, is_public: bool, releases: int, truth: dict[str, float]) -> dict[str, float]:
     """Repeated releases through plan and gate, on rows that are read once."""
     import pyarrow.parquet as pq
@@ -185,7 +205,7 @@ def _own_errors(path: Path, is_public: bool, releases: int, truth: dict[str, flo
         "variables": {"x": {"bounds": [0, 100], "step": "0.01", "missing": 0}},
     }
     domain = DatasetDocument.from_dict(document).domain()
-    source = MemorySource.of(domain, {"x": x.to_numpy()})
+    source: Any = _Remembered(MemorySource.of(domain, {"x": x.to_numpy()}))
     asked: dict[str, dict[str, Any]] = {
         "mean": {"measure": "mean", "error": "sampling"},
         "mean, noise alone": {"measure": "mean", "error": "noise"},

@@ -13,9 +13,8 @@ from dalenius.core.query import Aggregate, Filter, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.linear import clipping
-from dalenius.statistics._bounded_sum import bounded_sum
+from dalenius.statistics._bounded_sum import bounded_sum, mirrored_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
-from dalenius.statistics.mirrored_totals import MirroredTotals
 
 __all__ = ["ClippedSums"]
 
@@ -128,8 +127,7 @@ class ClippedSums:
         width, space = self.high - self.low, self.query.space
         open_cells = space.size - len(space.structural_zeros)
         if self.kind == "totals":
-            mirrored = MirroredTotals(query=self.query, low=self.low, high=self.high)
-            return mirrored.sensitivity(neighbours)
+            return mirrored_sum(neighbours, cells=open_cells, width=width)
         if self.kind == "total":
             return bounded_sum(neighbours, cells=open_cells, low=0, high=width, is_complete=True)
         if self.kind == "clipped":

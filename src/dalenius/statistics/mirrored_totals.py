@@ -11,6 +11,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
+from dalenius.statistics._bounded_sum import mirrored_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
 
 __all__ = ["MirroredTotals"]
@@ -72,16 +73,7 @@ class MirroredTotals:
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From the width of the bounds."""
         open_cells = self.query.space.size - len(self.query.space.structural_zeros)
-        if open_cells == 0:
-            return Sensitivity.of_patterns(())
-        sides = 2 if neighbours.is_replace else 1
-        reach = neighbours.max_rows * (self.high - self.low) * self.largest
-        return Sensitivity.norms(
-            l0=min(2 * sides * neighbours.max_rows, 2 * open_cells),
-            l1=sides * reach,
-            l2_squared=sides * reach**2,
-            linf=reach,
-        )
+        return mirrored_sum(neighbours, cells=open_cells, width=(self.high - self.low) * self.largest)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
