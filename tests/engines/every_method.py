@@ -8,7 +8,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.contracts import Source
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import LabelsQuery, Query, TableQuery, ValuesQuery
+from dalenius.core.query import LabelsQuery, Query, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
@@ -34,6 +34,10 @@ class Asked(MemorySource):
     def values(self, query: ValuesQuery) -> Sealed[Any]:
         self.queries.append(query)
         return super().values(query)
+
+    def sizes(self, query: SizesQuery) -> Sealed[Any]:
+        self.queries.append(query)
+        return super().sizes(query)
 
     def labels(self, query: LabelsQuery) -> Sealed[Any]:
         self.queries.append(query)
@@ -82,7 +86,10 @@ def _runs(most: int | None) -> Iterator[Run]:
 def kinds_beyond_the_kit() -> dict[tuple[object, ...], Query]:
     """A question of every kind that some method asks and the stacked data sets do not; parts of statements are put together freely."""
     asked = {_kind(query): query for run in runs(1) for query in run.queries}
-    checked = {_kind(query) for query in (*table_queries(), *value_queries(), LabelsQuery(variable="word"))}
+    tables = table_queries()
+    # Sizes are asked for of each clipped table.
+    sizes = [SizesQuery(table=q, clips=(q.clip,)) for q in tables if q.clip is not None]
+    checked = {_kind(query) for query in (*tables, *sizes, *value_queries(), LabelsQuery(variable="word"))}
     return {kind: query for kind, query in asked.items() if kind not in checked}
 
 
@@ -91,4 +98,13 @@ def _kind(query: Query) -> tuple[object, ...]:
         return ("labels",)
     if isinstance(query, ValuesQuery):
         return ("values", bool(query.where))
-    return ("table", query.aggregate, query.value is None, query.weight is None, bool(query.where))
+    if isinstance(query, SizesQuery):
+        return ("sizes", *_kind(query.table))
+    return (
+        "table",
+        query.aggregate,
+        query.value is None,
+        query.weight is None,
+        bool(query.where),
+        query.clip is None,
+    )

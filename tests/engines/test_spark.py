@@ -6,6 +6,7 @@ on the cluster it works as it does for users.
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -275,7 +276,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
 def test_the_whole_kit_on_a_cluster_and_what_becomes_of_a_charge_when_it_is_lost(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On two workers; then on one, as users have it (adaptive and compiled); then on none, in the middle of a release.
+    """On two workers; then as users have it (adaptive and compiled) while one is killed in the middle; then on none, in the middle of a release.
 
     The release fails, is charged once, and is completed elsewhere for nothing more.
     """
@@ -288,10 +289,12 @@ def test_the_whole_kit_on_a_cluster_and_what_becomes_of_a_charge_when_it_is_lost
     domain, columns = stacked_domain(has_persons=True), stacked_columns()
     source = folder.open(domain, columns, engine_kit.SECRET)
     memory = MemorySource(domain, columns, engine_kit.SECRET)
+    end = threading.Timer(0.5, cluster.kill_a_worker, kwargs={"leaving": 1})
+    end.start()
     for query in (table_queries()[4], table_queries()[10]):
         received, expected = (one.table(query).open_below_the_gate() for one in (source, memory))
         np.testing.assert_array_equal(received, expected)
-        cluster.kill_a_worker(leaving=1)
+    end.join()
     _lose_it_in_the_middle_of_a_release(cluster, folder, tmp_path, monkeypatch)
 
 
