@@ -1,6 +1,6 @@
 """The Spark engine, on this machine and on a cluster of two workers: equal to the memory engine on any data.
 
-One virtual machine serves the whole file. It interprets expressions and compiles little, because it lives for a minute only;
+One virtual machine serves all tests on this machine: the first of them starts it where the cluster was lost. It interprets expressions and compiles little, because it lives for a minute only;
 on the cluster it works as it does for users.
 """
 
@@ -99,6 +99,84 @@ class Folder:
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A master and two workers, with a session of this process that works on them; a local one that a test leaves serves the next tests."""
+    from pyspark import SparkContext
+
+    _spark_session.stop()
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setitem(_spark_session._SETTINGS, "spark.sql.shuffle.partitions", "2")
+    small = {
+        "spark.executor.memory": "500m",
+        "spark.executor.extraJavaOptions": SMALL,
+        "spark.cores.max": "2",
+    }
+    for name, value in small.items():
+        monkeypatch.setitem(_spark_session._START, name, value)
+    with Cluster(tmp_path) as cluster:
+        yield cluster
+        context = SparkContext._active_spark_context
+        if context is not None and not context.master.startswith("local"):
+            _spark_session.stop()
+
+
+def test_the_whole_kit_on_a_cluster_and_what_becomes_of_a_charge_when_it_is_lost(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On two workers; then as users have it (adaptive and compiled) while one is killed in the middle; then on none, in the middle of a release.
+
+    The release fails, is charged once, and is completed elsewhere for nothing more.
+    """
+    folder = Folder(tmp_path, f"127.0.0.1:{cluster.port}")
+    check_stacked(folder.open, has_persons=False)
+    check_stacked(folder.open, has_persons=True)
+    check_features(folder.open_features, is_short=True)
+    for name in QUICK:
+        monkeypatch.delitem(_spark_session._SETTINGS, name)
+    domain, columns = stacked_domain(has_persons=True), stacked_columns()
+    source = folder.open(domain, columns, engine_kit.SECRET)
+    memory = MemorySource(domain, columns, engine_kit.SECRET)
+    end = threading.Timer(0.5, cluster.kill_a_worker, kwargs={"leaving": 1})
+    end.start()
+    for query in (table_queries()[4], table_queries()[10]):
+        received, expected = (one.table(query).open_below_the_gate() for one in (source, memory))
+        np.testing.assert_array_equal(received, expected)
+    end.join()
+    _lose_it_in_the_middle_of_a_release(cluster, folder, tmp_path, monkeypatch)
+
+
+def _lose_it_in_the_middle_of_a_release(
+    cluster: Cluster, folder: Folder, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_spark_session, "PATIENCE_SECONDS", 2.0)
+    address = folder.address(TOYS)
+
+    def opened(source: str) -> Curator:
+        return Curator.open(document(source), ledger=place / "l.sqlite", policy=POLICY)
+
+    def charges(curator: Curator) -> int:
+        return sum(entry.kind == "charge" for entry in curator.ledger.entries("people"))
+
+    with opened(address) as curator:
+        curator.register()
+        asked = SparkSource.table
+
+        def lost(source: SparkSource, query: TableQuery) -> Any:
+            cluster.kill_everything()
+            return asked(source, query)
+
+        monkeypatch.setattr(SparkSource, "table", lost)
+        with pytest.raises(AfterCharge):
+            curator.release(REQUESTS[0])
+        monkeypatch.setattr(SparkSource, "table", asked)
+        assert charges(curator) == 1
+    _spark_session.stop()
+    with opened(address.replace(folder.host, "local")) as curator:
+        curator.release(REQUESTS[0])
+        assert charges(curator) == 1
 
 
 @pytest.mark.parametrize("has_persons", [False, True], ids=["rows", "persons"])
@@ -253,77 +331,3 @@ def test_the_how_to_page_runs_word_for_word(tmp_path: Path, monkeypatch: pytest.
     for block in blocks:
         exec(compile(block.text, str(block), "exec"), space)
     assert (tmp_path / "release" / "release.json").exists()
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """A master and two workers, with a session of this process that works on them."""
-    _spark_session.stop()
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    monkeypatch.setitem(_spark_session._SETTINGS, "spark.sql.shuffle.partitions", "2")
-    small = {
-        "spark.executor.memory": "500m",
-        "spark.executor.extraJavaOptions": SMALL,
-        "spark.cores.max": "2",
-    }
-    for name, value in small.items():
-        monkeypatch.setitem(_spark_session._START, name, value)
-    with Cluster(tmp_path) as cluster:
-        yield cluster
-        _spark_session.stop()
-
-
-def test_the_whole_kit_on_a_cluster_and_what_becomes_of_a_charge_when_it_is_lost(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On two workers; then as users have it (adaptive and compiled) while one is killed in the middle; then on none, in the middle of a release.
-
-    The release fails, is charged once, and is completed elsewhere for nothing more.
-    """
-    folder = Folder(tmp_path, f"127.0.0.1:{cluster.port}")
-    check_stacked(folder.open, has_persons=False)
-    check_stacked(folder.open, has_persons=True)
-    check_features(folder.open_features, is_short=True)
-    for name in QUICK:
-        monkeypatch.delitem(_spark_session._SETTINGS, name)
-    domain, columns = stacked_domain(has_persons=True), stacked_columns()
-    source = folder.open(domain, columns, engine_kit.SECRET)
-    memory = MemorySource(domain, columns, engine_kit.SECRET)
-    end = threading.Timer(0.5, cluster.kill_a_worker, kwargs={"leaving": 1})
-    end.start()
-    for query in (table_queries()[4], table_queries()[10]):
-        received, expected = (one.table(query).open_below_the_gate() for one in (source, memory))
-        np.testing.assert_array_equal(received, expected)
-    end.join()
-    _lose_it_in_the_middle_of_a_release(cluster, folder, tmp_path, monkeypatch)
-
-
-def _lose_it_in_the_middle_of_a_release(
-    cluster: Cluster, folder: Folder, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_spark_session, "PATIENCE_SECONDS", 2.0)
-    address = folder.address(TOYS)
-
-    def opened(source: str) -> Curator:
-        return Curator.open(document(source), ledger=place / "l.sqlite", policy=POLICY)
-
-    def charges(curator: Curator) -> int:
-        return sum(entry.kind == "charge" for entry in curator.ledger.entries("people"))
-
-    with opened(address) as curator:
-        curator.register()
-        asked = SparkSource.table
-
-        def lost(source: SparkSource, query: TableQuery) -> Any:
-            cluster.kill_everything()
-            return asked(source, query)
-
-        monkeypatch.setattr(SparkSource, "table", lost)
-        with pytest.raises(AfterCharge):
-            curator.release(REQUESTS[0])
-        monkeypatch.setattr(SparkSource, "table", asked)
-        assert charges(curator) == 1
-    _spark_session.stop()
-    with opened(address.replace(folder.host, "local")) as curator:
-        curator.release(REQUESTS[0])
-        assert charges(curator) == 1
