@@ -166,10 +166,11 @@ def test_of_a_list_the_bound_is_chosen_by_public_numbers(tmp_path: Path) -> None
 
 def test_a_learned_bound_is_released_charged_and_used(tmp_path: Path) -> None:
     release = released(tmp_path, {"clip": [1, 2, 4, 8], "learn_clip": "1/2", "q": "3/5"})
-    table, sizes = release.tables
+    table, bound, sizes = release.tables
+    assert (bound.measure, bound.values.tolist(), bound.std_error.tolist()) == ("bound", [4.0], [0.0])
     # One person has 1 row, one has 4, one has 8: three fifths are within 4.
     np.testing.assert_allclose(sizes.values, np.multiply(COPIES, [1, 0, 1, 1, 0]), atol=2)
-    assert sizes.measure == "persons"
+    assert sizes.measure == "number of persons"
     np.testing.assert_allclose(table.values, np.multiply(COPIES, [4, 2, 1, 2]), atol=6)
     assert [block.name for block in release.blocks] == ["persons by size", "x"]
     lower, upper = release.interval(0.95)

@@ -12,8 +12,11 @@ from fractions import Fraction
 from math import floor, sqrt
 from typing import Any, Literal
 
+import numpy as np
+
 from dalenius.core.budget import Cost
 from dalenius.core.contracts import Measurement
+from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Clip, Norm
@@ -75,14 +78,19 @@ class LearnedClipPlan(TablePlan):
             yield self.chosen(answer.values).step
 
     def chosen(self, persons: IntArray) -> Bound:
-        """The smallest bound that leaves a share q of the released persons whole; the largest where none does."""
-        counts = [max(0, int(n)) for n in persons.tolist()]
-        whole = 0
-        for bound, count in zip(self.bounds, counts, strict=False):
-            whole += count
-            if whole >= self.q * sum(counts):
-                return bound
-        return self.bounds[-1]
+        """The bound that the released numbers of persons choose."""
+        return _chosen(self.bounds, self.q, persons)
+
+
+def _chosen(bounds: Sequence[Bound], q: Fraction, persons: IntArray) -> Bound:
+    """The smallest bound that leaves a share q of the released persons whole; the largest where none does."""
+    counts = [max(0, int(n)) for n in persons.tolist()]
+    whole = 0
+    for bound, count in zip(bounds, counts, strict=False):
+        whole += count
+        if whole >= q * sum(counts):
+            return bound
+    return bounds[-1]
 
 
 def plan_clipped(question: Question, measure: str, unit: Fraction, tables: Tables) -> TablePlan:
@@ -240,7 +248,7 @@ def _plan_learned(
     widest = max(bounds, key=lambda bound: bound.margin)
     return LearnedClipPlan(
         measurements=(first, widest.step),
-        assemble=lambda blocks: _shown(blocks, measure),
+        assemble=lambda blocks: _shown(blocks, measure, bounds, q),
         law=Joint("independent", {"family": widest.step.mechanism.name, "scale": "released with the bound"}),
         reservation=_largest(costs),
         budget=budget,
@@ -280,7 +288,20 @@ def _largest(costs: Sequence[Cost]) -> Cost:
     )
 
 
-def _shown(blocks: tuple[Block, ...], measure: str) -> tuple[Table, ...]:
-    """The table first, then the persons by size."""
-    sizes, *table = blocks
-    return (*(additive_table(block, measure) for block in table), additive_table(sizes, "persons"))
+def _shown(
+    blocks: tuple[Block, ...], measure: str, bounds: Sequence[Bound], q: Fraction
+) -> tuple[Table, ...]:
+    """The table first, then the bound under which it stands, and the persons by size that chose it."""
+    sizes, *tables = blocks
+    bound = Table(
+        name="bound",
+        space=CellSpace(()),
+        values=np.array([float(_chosen(bounds, q, sizes.values).amount)]),
+        variance=np.zeros(1),
+        measure="bound",
+    )
+    return (
+        *(additive_table(block, measure) for block in tables),
+        bound,
+        additive_table(sizes, "number of persons"),
+    )

@@ -36,12 +36,12 @@ class ClippedCountMethod:
         "en": Words(
             title="Number of records, clipped for each person",
             preview="Expect each number to be off by at most ± {error} (95 %), beside what is clipped.",
-            caption="Persons with many records count for less. ± is the margin of error from privacy noise, {level}.",
+            caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
         ),
         "de": Words(
             title="Anzahl der Datensätze, je Person gekappt",
             preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="Personen mit vielen Datensätzen zählen weniger. ± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -35,12 +35,12 @@ class ClippedTotalMethod:
         "en": Words(
             title="Total of {of}, clipped for each person",
             preview="Expect each total to be off by at most ± {error} (95 %), beside what is clipped.",
-            caption="Persons with large totals count for less. ± is the margin of error from privacy noise, {level}.",
+            caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
         ),
         "de": Words(
             title="Summe von {of}, je Person gekappt",
             preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="Personen mit großen Summen zählen weniger. ± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
