@@ -2,25 +2,74 @@
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import jsonschema_rs
 import pytest
+from pydantic import create_model
 from typer.testing import CliRunner
 
 from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.demo import population
 from dalenius.errors import UnknownName
+from dalenius.methods.count import CountMethod
 from dalenius.spec.schema import DOCUMENTS, kinds, schema, schema_text
+from dalenius.testing.planting import planted
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 
+def methods_in(published: Mapping[str, Any]) -> set[str]:
+    """Whose keys a schema of requests has, as it says itself."""
+    names: set[str] = set()
+    for key in published["$defs"]["TablePart"]["properties"].values():
+        text = str(key.get("description", ""))
+        if text.startswith("Of ") and text.endswith("."):
+            names.update(text[3:-1].split(", "))
+    return names & set(registry.names("methods"))
+
+
 @pytest.mark.parametrize("name", kinds())
 def test_published_schemas_are_current(name: str) -> None:
-    """If this fails: dalenius check --schema NAME > docs/reference/schemas/NAME.schema.json"""
-    assert (PUBLISHED / f"{name}.schema.json").read_text(encoding="utf-8") == schema_text(name)
+    """If this fails, something that was published changed: dalenius check --schema NAME > docs/reference/schemas/NAME.schema.json
+
+    A new method changes nothing that was published; its keys are published with the next version.
+    """
+    methods = methods_in(json.loads((PUBLISHED / "request.schema.json").read_text(encoding="utf-8")))
+    assert (PUBLISHED / f"{name}.schema.json").read_text(encoding="utf-8") == schema_text(name, methods)
+
+
+def test_a_new_method_needs_no_new_schema_and_a_lost_key_is_noticed() -> None:
+    text = '''
+        """A count with a key of its own."""
+
+        from dalenius.methods.count import CountMethod
+        from dalenius.spec.document import Part
+
+        __all__ = ["Keyful"]
+
+
+        class Parameters(Part):
+            section = "[table] of a keyful count"
+            new_key: str | None = None
+
+
+        class Keyful(CountMethod):
+            name = "keyful"
+            Parameters = Parameters
+    '''
+    with planted("methods", "keyful", text):
+        for name in ("request", "batch"):
+            test_published_schemas_are_current(name)
+        assert "new_key" in schema("request")["$defs"]["TablePart"]["properties"]
+    fields = {k: (v.annotation, v) for k, v in CountMethod.Parameters.model_fields.items() if k != "ranges"}
+    fewer = create_model("Fewer", **fields)  # type: ignore[call-overload]
+    with patch.object(CountMethod, "Parameters", fewer), pytest.raises(AssertionError):
+        test_published_schemas_are_current("request")
 
 
 def test_the_command_prints_the_schema_and_refuses_other_kinds() -> None:

@@ -1,6 +1,7 @@
 """JSON Schemas of the documents, generated from the models that check them."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from dalenius.core import registry
@@ -27,17 +28,17 @@ def kinds() -> tuple[str, ...]:
     return (*DOCUMENTS, RELEASE)
 
 
-def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of document."""
+def schema(name: str, methods: Collection[str] | None = None) -> dict[str, Any]:
+    """The JSON Schema of one kind of document, with the keys of all methods or of the named ones."""
     if name not in kinds():
         raise UnknownName.among("kind of document", name, kinds())
     if name == RELEASE:
         return {"$schema": _DIALECT, **ReleaseDocument.model_json_schema()}
     content = DOCUMENTS[name].model_json_schema()
     if name == "request":
-        content["$defs"]["TablePart"]["properties"] |= method_keys()
+        content["$defs"]["TablePart"]["properties"] |= method_keys(methods)
     if name == "batch":
-        asked = schema("request")["$defs"]
+        asked = schema("request", methods)["$defs"]
         member = asked["TablePart"]["properties"] | {
             "title": {"type": "string"},
             "share": {
@@ -50,11 +51,13 @@ def schema(name: str) -> dict[str, Any]:
     return {"$schema": _DIALECT, **content}
 
 
-def method_keys() -> dict[str, Any]:
-    """The keys of all methods in [table], each with the measures that take it."""
+def method_keys(methods: Collection[str] | None = None) -> dict[str, Any]:
+    """The keys of methods in [table], each with the measures that take it."""
     forms: dict[str, list[Any]] = {}
     takers: dict[str, list[str]] = {}
     for name, method in registry.every("methods").items():
+        if methods is not None and name not in methods:
+            continue
         for key, part in method.Parameters.model_json_schema().get("properties", {}).items():
             form = {k: v for k, v in part.items() if k not in ("default", "title")}
             forms.setdefault(key, [])
@@ -67,6 +70,6 @@ def method_keys() -> dict[str, Any]:
     }
 
 
-def schema_text(name: str) -> str:
+def schema_text(name: str, methods: Collection[str] | None = None) -> str:
     """The schema as it is published."""
-    return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(schema(name, methods), indent=2, ensure_ascii=False) + "\n"
