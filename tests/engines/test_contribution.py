@@ -275,11 +275,15 @@ def test_the_newest_rule_is_the_default_and_the_first_stays_at_hand() -> None:
 
 @pytest.mark.parametrize(("size", "numbers"), [(500, 0), (500, 2), (0, 1)])
 @RULES
-def test_every_engine_and_form_of_the_file_chooses_the_same_rows(rule, size, numbers, tmp_path) -> None:
+def test_every_engine_and_form_of_the_file_chooses_the_same_rows(
+    rule, size, numbers, tmp_path, monkeypatch
+) -> None:
     """Whole numbers in Parquet (in chunks), their digits as text, and lists in memory; some rows without a person.
 
     Codes of a row fit into part of a word, need several, or fill one.
     """
+    monkeypatch.setattr(_row_choice, "_ROWS_OF_CHUNK", 150)
+    monkeypatch.setattr(_row_choice, "_ROWS_OF_GROUP", 50)
     rng = np.random.default_rng(9)
     persons = [None if i % 50 == 0 else int(p) for i, p in enumerate(rng.integers(-40, 40, 500))]
     domain = domain_of(2, rule, sizes=(size,) if size else (), numbers=numbers)

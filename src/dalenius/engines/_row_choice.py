@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
-_PART_BITS = 8
+_PART_BITS = 10
 _ROWS_OF_GROUP = 1 << 15
+_ROWS_OF_CHUNK = 1 << 19
 _ROUNDS = 6
 _STRETCH = 1 << 13
-_PARTS = np.arange(2**_PART_BITS, dtype=np.uint8)
+_PARTS = np.arange(2**_PART_BITS, dtype=np.uint16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +44,27 @@ class RowChoice:
         # Odd powers of an odd number: each round spreads persons in another way.
         self._factors = [np.uint64(pow(factor, 2 * power + 1, 2**64)) for power in range(_ROUNDS)]
         self._chunks: list[_Chunk] = []
+        self._waiting: list[tuple[IntArray, NDArray[Any]]] = []
         self._table = np.empty(0, dtype=np.int64)
         self.persons = 0
 
     def add(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool = True) -> None:
-        """A chunk of rows; masks can only be had of chunks that keep their order."""
+        """A chunk of rows; masks can only be had of chunks that keep their order, and others are put together to longer ones."""
+        if has_order:
+            self._part(persons, contents, has_order=True)
+            return
+        self._waiting.append((persons, contents))
+        if sum(len(persons) for persons, _ in self._waiting) >= _ROWS_OF_CHUNK:
+            self._part_waiting()
+
+    def _part_waiting(self) -> None:
+        if self._waiting:
+            persons, contents = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
+            self._waiting.clear()
+            self._part(persons, contents, has_order=False)
+
+    def _part(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool) -> None:
+        """Bring rows into the order of their parts."""
         short = _first_bits(persons, self._factors[0])
         order = np.argsort(short, kind="stable")
         self._chunks.append(
@@ -76,6 +93,7 @@ class RowChoice:
 
     def _decided(self) -> Iterator[_Chunk]:
         """All chunks, after it was decided which rows stay."""
+        self._part_waiting()
         rows = sum(len(chunk.keep) for chunk in self._chunks)
         groups = min(2**_PART_BITS, 1 << (rows // _ROWS_OF_GROUP).bit_length())
         step = 2**_PART_BITS // groups
@@ -148,9 +166,9 @@ class RowChoice:
         return self._table[:size]
 
 
-def _first_bits(persons: IntArray, factor: np.uint64) -> NDArray[np.uint8]:
-    """The first eight bits of products, a stretch at a time: what is worked out of it stays in the cache."""
-    first = np.empty(len(persons), dtype=np.uint8)
+def _first_bits(persons: IntArray, factor: np.uint64) -> NDArray[np.uint16]:
+    """The first bits of products, a stretch at a time: what is worked out of it stays in the cache."""
+    first = np.empty(len(persons), dtype=np.uint16)
     for start in range(0, len(persons), _STRETCH):
         part = slice(start, start + _STRETCH)
         first[part] = persons[part].view(np.uint64) * factor >> np.uint64(64 - _PART_BITS)
