@@ -1,5 +1,6 @@
 """Weighted means, totals and ratios: known answers with both errors on fixed records, one spelling, and what is refused."""
 
+from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalenius
+from dalenius.core.law import Additive, Joint
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.curator import gate
@@ -15,9 +17,11 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, Unsupported
 from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.load import load_dataset
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.speech import heading, unit_of
 from dalenius.testing.asking import plan_of
+from dalenius.testing.tiny_prices import largest_price, silent_tables
 
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
 DATASET: dict[str, Any] = {
@@ -146,3 +150,77 @@ def test_weights_that_are_not_declared_fixed_are_refused() -> None:
 def test_a_total_of_the_records_on_file_has_no_error_of_a_design(error: str) -> None:
     with pytest.raises(Unsupported, match="weighted totals"):
         asked({"measure": "total", "of": "x", "error": error})
+
+
+def regular_domain(relation: str = "add-remove") -> Any:
+    return load_dataset(
+        {
+            "dataset": {"name": "d", "population": "p", "public": True},
+            "unit": {"relation": relation},
+            "variables": {
+                "x": {"bounds": [-2, 4], "step": 1, "missing": "drop"},
+                "w": {"bounds": [0, 10], "step": "0.5", "missing": "drop"},
+            },
+        }
+    ).domain()
+
+
+def regular_request(**more: Any) -> dict[str, Any]:
+    table = {"measure": "mean", "of": "x", "weight": "w", "regularise": "3/4", "common_weight": 2}
+    return {"table": table | more, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}}
+
+
+REGULAR_ROWS: list[dict[str, Any]] = [
+    {"x": x, "w": w} for x, w in [(-2, 10), (4, 10), (1, 0), (None, 5), (4, None), (3, 2.5)]
+]
+FIXED = {"allow": {"acknowledge": ["fixed_weights"]}}
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_regularised_means_cost_what_they_say_on_tiny_neighbours(relation: str) -> None:
+    here = regular_domain(relation)
+    plan = plan_of(here, regular_request(), FIXED)
+    assert 0.26 < largest_price(plan, here, REGULAR_ROWS) <= 0.5 + 1e-9
+
+
+def test_regularised_means_are_those_of_weights_drawn_towards_the_common_one() -> None:
+    here = regular_domain()
+    shown = silent_tables(plan_of(here, regular_request(), FIXED), here, REGULAR_ROWS * 400)
+    kept = [(row["x"], row["w"] / 4 + 2 * 3 / 4) for row in REGULAR_ROWS * 400 if None not in row.values()]
+    whole = sum(w for _, w in kept)
+    assert shown[0].values[0] == pytest.approx(sum(x * w for x, w in kept) / whole)
+    assert shown[1].values[0] == pytest.approx(whole)
+    request = regular_request()
+    for key in ("regularise", "common_weight"):
+        del request["table"][key]
+    plain = plan_of(here, request, FIXED)
+    # The largest weight is 4 instead of 10.
+    noise = []
+    for plan in (plan_of(here, regular_request(), FIXED), plain):
+        law, first = plan.law, plan.measurements[0].law
+        assert isinstance(law, Joint) and isinstance(first, Additive)
+        noise.append(first.std_error * float(Fraction(str(law.parameters["weight step"]))))
+    assert noise[0] == pytest.approx(0.4 * noise[1], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"regularise": 0},
+        {"regularise": 1},
+        {"regularise": "1/101"},
+        {"common_weight": 0},
+        {"common_weight": "2.2"},
+        {"common_weight": 11},
+    ],
+)
+def test_shares_and_weights_that_mean_nothing_are_refused(more: dict[str, Any]) -> None:
+    with pytest.raises(DaleniusError):
+        plan_of(regular_domain(), regular_request(**more), FIXED)
+
+
+def test_regularise_is_for_weighted_means() -> None:
+    request = regular_request()
+    del request["table"]["weight"]
+    with pytest.raises(DaleniusError):
+        plan_of(regular_domain(), request, FIXED)

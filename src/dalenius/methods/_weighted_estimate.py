@@ -6,7 +6,7 @@ product leaves 64 bits, and charged.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
@@ -39,6 +39,8 @@ DESIGN, DESIGN_OF_TWO = Fraction(1, 10), Fraction(1, 5)
 GRID = 2**20
 # Counts of cells and bins that are read for one table.
 _MOST_COUNTS = 2**22
+# A share by which weights are regularised has at most so large a denominator.
+_MOST_PARTS = 100
 _BINS = {1: (32, 64), 2: (16, 16, 16)}
 
 
@@ -49,10 +51,17 @@ def plan_weighted_mean(question: Question) -> TablePlan:
     width = bounds.high - bounds.low
     if width == 0:
         raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
-    check_size(question, question.of, width * weights.high)
-    mirrored = MirroredTotals.of(replace(rows_with(question), weight=weight), bounds, largest=weights.high)
+    regular = _regular(question, weights)
+    largest = regular.multiple * weights.high + regular.common
+    check_size(question, question.of, width * largest)
+    mirrored = replace(
+        MirroredTotals.of(replace(rows_with(question), weight=weight), bounds, largest=largest),
+        multiple=regular.multiple,
+        common=regular.common,
+        lightest=weights.low,
+    )
     part = 1 - DESIGN if has_sampling else Fraction(1)
-    typical = _middle(weights) * width / 2
+    typical = (regular.multiple * _middle(weights) + regular.common) * width / 2
     parts = [
         MeasuredPart(
             arrays=("above", "below"),
@@ -63,12 +72,13 @@ def plan_weighted_mean(question: Question) -> TablePlan:
     if has_sampling:
 
         def numbers(w: int, x: int) -> Sequence[int]:
-            t, square = Fraction(x - 2 * bounds.low, 2 * width), Fraction(w, 2 * weights.high) ** 2
+            t = Fraction(x - 2 * bounds.low, 2 * width)
+            square = Fraction(regular.multiple * w + 2 * regular.common, 2 * largest) ** 2
             return [int(GRID * square * one) for one in ((1 - t) ** 2, 2 * t * (1 - t), t**2)]
 
         arrays = ("lower squares", "middle squares", "upper squares")
         variables = ((weight, weights), (question.of, bounds))
-        unit = Fraction(weights.high**2, GRID)
+        unit = Fraction(largest**2, GRID)
         parts.append(_design(question, variables, arrays, numbers, unit, [1 / 3] * 3))
     spread = sqrt(2) * parts[0].measurement.law.std_error / width
     return _planned(
@@ -79,11 +89,45 @@ def plan_weighted_mean(question: Question) -> TablePlan:
             "scale": bounds.step,
             "low": bounds.low,
             "high": bounds.high,
-            "weight step": weights.step,
+            "weight step": weights.step / regular.parts,
             "least": Fraction(max(3 * spread, 1.0)).limit_denominator(1000),
         },
         (bounds.lower, bounds.upper),
+        warnings=(remark("regularised"),) if regular.common else (),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Regular:
+    """Each row counts multiple * w + common, in steps of a weight over `parts`."""
+
+    multiple: int = 1
+    common: int = 0
+    parts: int = 1
+
+
+def _regular(question: Question, weights: Bounds) -> _Regular:
+    """How far weights are drawn towards a common one: by a declared share, to a declared weight or the middle of the bounds."""
+    named = question.parameter("regularise")
+    if named is None:
+        return _Regular()
+    part = rational(named, "regularise")
+    if not 0 < part < 1 or part.denominator > _MOST_PARTS:
+        raise ParameterError(
+            f"regularise is a share between 0 and 1, of at most {_MOST_PARTS} parts: 0.5 draws every weight half of the way to the"
+            " common one. For 1 leave the weight out.",
+            name="regularise",
+        )
+    common = rational(
+        question.parameter("common_weight", (weights.low + weights.high) // 2 * weights.step), "common_weight"
+    )
+    steps = common / weights.step
+    if steps.denominator != 1 or not max(weights.low, 1) <= steps <= weights.high:
+        raise ParameterError(
+            "common_weight must be one of the declared weights, above 0 and a multiple of their step.",
+            name="common_weight",
+        )
+    return _Regular(part.denominator - part.numerator, part.numerator * int(steps), part.denominator)
 
 
 def plan_weighted_total(question: Question) -> TablePlan:
@@ -227,8 +271,14 @@ def _planned(
     limits: tuple[object, object],
     *,
     name: str = "",
+    warnings: tuple[str, ...] = (),
 ) -> TablePlan:
-    warnings = (remark("fixed_weights"), CLIPPED, *(() if wants_sampling(question) else (NOISE_ALONE,)))
+    warnings = (
+        *warnings,
+        remark("fixed_weights"),
+        CLIPPED,
+        *(() if wants_sampling(question) else (NOISE_ALONE,)),
+    )
     if wants_sampling(question):
         warnings = (*warnings, remark("design_error"))
     return plan_estimate(

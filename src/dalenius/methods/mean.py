@@ -78,6 +78,8 @@ class MeanParameters(Part):
     candidates: tuple[Exact, ...] = ()
     tail: Exact | None = None
     bound_clipped: Literal[True] | None = None
+    regularise: Exact | None = None
+    common_weight: Exact | None = None
 
 
 class MeanMethod:
@@ -183,6 +185,16 @@ class MeanMethod:
                 "tail": "1/20",
             },
             "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "mean",
+                "of": "income",
+                "weight": "weight",
+                "regularise": "1/2",
+            },
+            "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
     )
 

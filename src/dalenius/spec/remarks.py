@@ -75,6 +75,13 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " Seine Intervalle gelten für den Mittelwert zwischen den erklärten Schranken: Sie sind um das weiter, was die veröffentlichte Anzahl"
         " gekürzter Zeilen erlaubt.",
     },
+    "regularised": {
+        "en": "Weights were drawn towards a common one by a declared share, which makes the noise smaller. The estimate and its intervals are for"
+        " these weights: where weights go with the variable, the population has another mean.",
+        "de": "Die Gewichte wurden um einen erklärten Anteil zu einem gemeinsamen hin verschoben, was das Rauschen kleiner macht. Schätzung und"
+        " Intervalle gelten für diese Gewichte: Wo Gewichte mit der Variablen zusammenhängen, hat die Grundgesamtheit einen anderen"
+        " Mittelwert.",
+    },
     "design_where_known": {
         "en": "The error of the design comes from a table of squared weights with noise of its own, as if records had been drawn one by"
         " one with replacement. Where that noise is more than half of what the table says, an interval is of the noise alone.",
