@@ -74,6 +74,7 @@ OWN: dict[str, Any] = {
     "parts": 3, "model": "median", "range": [0, 50], "blocks": 11, "aggregate": "median", "correction": "none",
     "estimate": "interquartile", "bound": 3, "replicates": 60, "squares": False,
     "sample": "1/3", "keyed": True, "most": 2, "family": "binomial",
+    "coefficient": "weight", "function": "f sha256:0", "seconds": "1/2",
 }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ FitSums = Callable[[Sums, float], float]
 # How an estimate is corrected: for the bias of its mean, by a formula or by leaving values out, not at all, or for that of its median.
 CORRECTIONS = ("analytic", "jackknife", "none", "central")
 # What a request may write where a formula is known; the first is meant where it writes nothing.
-_USUAL, _NO_FORMULA = ("analytic", "jackknife", "none"), ("none",)
+_USUAL = ("analytic", "jackknife", "none")
 # Huber's constant, and the factor by which the median distance from the median estimates a standard deviation.
 _HUBER, _NORMAL_SCALE = 1.345, 1.4826
 _FINE, _ROUNDS = 64, 50
@@ -37,7 +37,7 @@ class BlockModel:
     the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)` is the variance of the estimate times the number of values, where the values
     have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values. Where all is
     said by three sums, `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
-    `corrections` are those that it has, the usual one first; `is_firth` says that the analytic one is Firth's. A model that
+    `corrections` are those that a request may write, the usual one first, none where nothing is known to correct; `is_firth` says that the analytic one is Firth's. A model that
     `takes_predictors` is of records of several variables, and the spread is then that of the predictor asked about. One that
     `is_slow` takes milliseconds for a block.
     """
@@ -234,7 +234,7 @@ def _of_mixture(fit: Fit, variance: Callable[[float, float], float]) -> BlockMod
         variance=variance,
         inflation=10.0,
         least=50,
-        corrections=_NO_FORMULA,
+        corrections=(),
         is_slow=True,
     )
 
@@ -265,7 +265,7 @@ MODELS: Mapping[str, BlockModel] = {
         # Of what it estimates nothing is known; as if it were a mean.
         variance=lambda theta, spread: spread**2,
         least=1,
-        corrections=_NO_FORMULA,
+        corrections=(),
     ),
     "gamma": BlockModel(
         fit=_shape,

@@ -154,20 +154,15 @@ def _own(question: Question) -> dict[str, Any]:
 
 def _correction(question: Question, name: str) -> str:
     """What the request writes, or the model's usual one; refused where the model has no such correction."""
-    model = MODELS[name]
-    correction = str(question.parameter("correction", model.corrections[0]))
-    if correction in model.corrections:
+    model, named = MODELS[name], question.parameter("correction")
+    correction = str(named or next(iter(model.corrections), "none"))
+    if named is None or correction in model.corrections:
         return correction
     if correction == "firth":
         known = ", ".join(each for each in sorted(MODELS) if MODELS[each].is_firth)
-        raise Unsupported(
-            f"Firth's correction is known here for {known}; {name!r} has {' or '.join(model.corrections)}.",
-            key="correction",
-        )
-    raise Unsupported(
-        f"The model {name!r} has no {correction} correction; write {' or '.join(model.corrections)}, or leave correction out.",
-        key="correction",
-    )
+        others = f" {name!r} has {' or '.join(model.corrections)}." if model.corrections else ""
+        raise Unsupported(f"Firth's correction is known here for {known}.{others}", key="correction")
+    raise Unsupported(f"The model {name!r} has no {correction} correction; leave it out.", key="correction")
 
 
 def _predictors(question: Question) -> tuple[str, ...]:
