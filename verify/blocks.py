@@ -8,7 +8,7 @@ cover at least 94 %, for every model and aggregate that is not refused; the aver
 what the same blocks say without noise (noise alone) the same with 94.5 %, in 94.5-97.5 % on average; medians of blocks have no
 additive noise and are left out of it. Plans are the same under add-remove and replace, which is checked. Of the runs of each aggregate 50,
 spread over its settings, are registered, charged and released through a ledger on disk. Logistic regression (a slope of 1 on a predictor
-from 0 to 3) and a mixture of two normal laws four deviations apart, both at n = 5,000 and epsilon 4, 200 runs: the same binomial test.
+from 0 to 3) and a mixture of two normal laws four deviations apart, both at n = 5,000 and epsilon 4, 60 runs: the same binomial test.
 """
 
 from collections.abc import Callable, Mapping
@@ -273,7 +273,7 @@ def run(quick: bool = False) -> dict[str, Any]:
                 runs = 100 if quick else RUNS[budget]
                 covered[setting] = coverage(model, aggregate, budget, runs, books, through)
         releases = books.releases
-    more, means = further(20 if quick else 200), averages(covered)
+    more, means = further(10 if quick else 60), averages(covered)
     are_average = all(
         0.94 <= row["coverage"] <= 0.97 and 0.945 <= row.get("coverage of noise alone", 0.95) <= 0.975
         for row in means.values()
