@@ -182,6 +182,10 @@ def request_of(
     if scope is Scope.EVERYWHERE:
         if getattr(method, "takes_weight", False) and chance.random() < 0.2:
             table["weight"] = "weight"
+            if method.name == "mean":
+                table |= chance.choice(
+                    ({}, {"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"})
+                )
         _promised(table, privacy, chance)
     return {"table": table, "privacy": privacy}
 
@@ -244,6 +248,11 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
         table["rows"] = table.get("rows", [])[:1]
     if method in ("mean", "ratio") and chance.random() < 0.5:
         table["error"] = chance.choice(("noise", "sampling"))
+    if method == "mean" and chance.random() < 0.2:
+        table |= {"learn_bounds": "1/4", "candidates": chance.choice(([0, 1], [0, 1, 3]))}
+        table |= chance.choice(({}, {"tail": "1/4"}, {"bound_clipped": True}))
+        table["rows"] = []
+        return
     if method == "sample_and_aggregate":
         _blocks(table, chance)
     if method in ("total", "mean", "proportion") and chance.random() < 0.15:

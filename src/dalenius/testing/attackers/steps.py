@@ -14,6 +14,7 @@ import numpy as np
 
 from dalenius.core.contracts import Measurement, Plan, Source
 from dalenius.core.law import IntArray, IntegerLaw
+from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
@@ -21,6 +22,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import InternalError
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection
@@ -46,6 +48,7 @@ from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
 from dalenius.methods._clipped import LearnedClipPlan
+from dalenius.methods._clipped_mean import ClippedMeanPlan
 from dalenius.methods._quantiles import QuantilesPlan
 from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.testing import neighbours
@@ -76,6 +79,8 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
         return _learned_clip(plan, here, there)
     if isinstance(plan, WinsorisedPlan):
         return _winsorised(plan, here, there)
+    if isinstance(plan, ClippedMeanPlan):
+        return _clipped_mean(plan, here, there)
     channels: list[AnswerPart] = []
     step: Measurement | None = first
     while step is not None:
@@ -297,6 +302,35 @@ def _learned_clip(plan: LearnedClipPlan, here: Source, there: Source) -> Adaptiv
     return Adaptive(AnswerPart(here_chances, here_chances - losses), then)
 
 
+def _rest(plan: TablePlan, answer: IntArray, here: Source, there: Source) -> Together:
+    """What the steps after the first show, where that gave this answer."""
+    steps, channels = plan.steps(), list[AnswerPart]()
+    next(steps)
+    sent = Value(answer)
+    while True:
+        try:
+            step = steps.send(sent)
+        except StopIteration:
+            return Together(tuple(channels))
+        channels += channels_of(step, fetched(step, here), fetched(step, there))
+
+
+def _clipped_mean(plan: ClippedMeanPlan, here: Source, there: Source) -> Adaptive:
+    """Every pair of candidates, and the sums between them."""
+    first = plan.measurements[0]
+    assert isinstance(first, CandidateBounds)
+    laws = [
+        np.array([float(p) for p in first.chances(fetched(first, side)[0].open_below_the_gate())])
+        for side in (here, there)
+    ]
+    places = list(product(range(len(first.candidates)), repeat=2))
+    possible = np.flatnonzero(laws[0] + laws[1])
+    then = [_rest(plan, np.array(places[k], dtype=np.int64), here, there) for k in possible]
+    with np.errstate(divide="ignore"):
+        sides = [np.log(law[possible]) for law in laws]
+    return Adaptive(AnswerPart(sides[0], sides[1]), tuple(then))
+
+
 def _winsorised(plan: WinsorisedPlan, here: Source, there: Source) -> Adaptive:
     """Every pair of quartiles of the blocks, and the sums between the ends that they set; each step draws its own blocks."""
     first, *_ = plan.measurements
@@ -307,16 +341,7 @@ def _winsorised(plan: WinsorisedPlan, here: Source, there: Source) -> Adaptive:
     if len(answers) != len(quartiles.here):
         raise InternalError("Quartiles rise, and every pair of them can be selected.")
     for answer in answers:
-        steps, channels = plan.steps(), []
-        step: Measurement | None = next(steps)
-        sent = Value(np.array(answer, dtype=np.int64) + first.low)
-        while step is not None:
-            try:
-                step = steps.send(sent)
-            except StopIteration:
-                break
-            channels += channels_of(step, fetched(step, here), fetched(step, there))
-        then.append(Together(tuple(channels)))
+        then.append(_rest(plan, np.array(answer, dtype=np.int64) + first.low, here, there))
     return Adaptive(quartiles, tuple(then))
 
 
