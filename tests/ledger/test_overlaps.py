@@ -171,7 +171,7 @@ def test_a_forged_past_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("turn", range(4))
 def test_two_that_declare_each_other_at_the_same_moment_count_once(tmp_path: Path, turn: int) -> None:
-    """In threads and in processes, on one ledger; both can be asked afterwards."""
+    """In six threads, through three openings of one ledger; both can be asked afterwards."""
     place = tmp_path / "ledger.sqlite"
     with Ledger.open(place) as ledger:
         for name in ("students", "workers"):
