@@ -81,6 +81,18 @@ FEATURE_REQUESTS: list[dict[str, Any]] = [
     {"table": {"rows": ["sex"], "columns": ["everywhere"]}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "total", "of": "income"}, "privacy": PURE},
     {"table": {"measure": "median", "of": "rows"}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "measure": "persons"}, "privacy": PURE},
+    {
+        "table": {
+            "rows": ["everywhere"],
+            "measure": "clipped_total",
+            "of": "income",
+            "clip": [20, 90],
+            "norm": "l2",
+            "learn_clip": "1/3",
+        },
+        "privacy": PURE,
+    },
 ]
 POLICY = {"budget": {"rho": 90, "delta": "0.01"}}
 
