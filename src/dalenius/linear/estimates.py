@@ -232,7 +232,8 @@ class Parts:
         return name in self.places
 
     def raw(self, name: str) -> Form:
-        return self.measured.form(self.places[name])
+        form, factor = self.measured.form(self.places[name]), self.number(f"{name} factor", 1)
+        return form if factor == 1 else form.times(1 / factor)
 
     def count(self) -> Form:
         """Number of records: public, or what the two mirrored totals say together."""

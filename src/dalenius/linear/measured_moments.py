@@ -70,7 +70,9 @@ class MeasuredMoments:
             if max(i, j) < totals.shape[-1]:
                 made[name] = squares[..., i, j] / number(f"{name} unit", 1) - number(f"{name} shift") * n
         shown = [
-            made.get(name, np.broadcast_to(self.sums.values[place], n.shape))
+            number(f"{name} factor", 1) * made[name]
+            if name in made
+            else np.broadcast_to(self.sums.values[place], n.shape)
             for name, place in self._parts.places.items()
         ]
         return np.array(shown, dtype=np.float64)

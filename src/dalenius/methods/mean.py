@@ -36,7 +36,10 @@ from dalenius.methods._moments import (
     NOISE_ALONE,
     SAMPLING,
     TYPICAL,
+    MeasuredPart,
+    check_size,
     constants,
+    noisy,
     plan_estimate,
     public_size,
     rows_with,
@@ -56,6 +59,7 @@ from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
+from dalenius.statistics.joint_moments import JointMoments
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mean import Mean
 
@@ -80,6 +84,7 @@ class MeanParameters(Part):
     bound_clipped: Literal[True] | None = None
     regularise: Exact | None = None
     common_weight: Exact | None = None
+    moments: Literal["together"] | None = None
 
 
 class MeanMethod:
@@ -260,6 +265,8 @@ def _replicated(question: Question) -> TablePlan:
 def _moments(question: Question, *, has_sampling: bool) -> TablePlan:
     """Two mirrored totals, or one where the count is public, and the squares if they are asked for."""
     bounds, size, query = question.bounds, public_size(question), rows_with(question)
+    if question.parameter("moments") is not None:
+        return _together(question, size, has_sampling=has_sampling)
     kept = 1 - SQUARES if has_sampling else Fraction(1)
     parts = [totals_part(question, query, size, kept)]
     if has_sampling:
@@ -272,6 +279,38 @@ def _moments(question: Question, *, has_sampling: bool) -> TablePlan:
         {"size": size, "scale": bounds.step} | constants(bounds),
         (bounds.lower, bounds.upper),
         warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+    )
+
+
+def _together(question: Question, size: int | None, *, has_sampling: bool) -> TablePlan:
+    """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace."""
+    if size is None or not has_sampling:
+        raise Unsupported(
+            'moments = "together" is for the mean of a public number of rows, with error = "sampling": relation = "replace", a declared'
+            " size, no rows, columns or conditions, and rules that keep every row.",
+            key="moments",
+        )
+    bounds, query = question.bounds, rows_with(question)
+    if bounds.low == bounds.high:
+        raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
+    is_pure = question.definition.name == "pure"
+    statistic = JointMoments.of(query, bounds.low, bounds.high, is_pure=is_pure)
+    width = bounds.high - bounds.low
+    check_size(question, question.of, max(statistic.first * width, statistic.second * width**2))
+    part = MeasuredPart(
+        arrays=("above", "squares"),
+        measurement=noisy(question, f"total and squares of {question.of}", statistic, Fraction(1)),
+        typical=(statistic.first * width / 2, statistic.second * width**2 / 12),
+    )
+    factors = {"above factor": statistic.first, "squares factor": statistic.second}
+    return plan_estimate(
+        question,
+        "mean",
+        f"mean of {question.of}",
+        (part,),
+        {"size": size, "scale": bounds.step} | constants(bounds) | factors,
+        (bounds.lower, bounds.upper),
+        warnings=(CLIPPED,),
     )
 
 
