@@ -164,7 +164,7 @@ class MeanMethod:
                 "of": "income",
                 "weight": "weight",
                 "error": "noise",
-                "margins": [["sex"], []],
+                "margins": "all",
             },
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },

@@ -115,7 +115,7 @@ class TotalMethod:
                 "of": "income",
                 "weight": "weight",
                 "error": "noise",
-                "margins": [["sex"], []],
+                "margins": "all",
             },
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
