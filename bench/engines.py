@@ -163,8 +163,8 @@ def _processes(file: Path, folder: Path, peer: str) -> dict[str, list[float]]:
         }
         for name, command in commands.items():
             start = time.perf_counter()
-            subprocess.run(
-                command, check=True, env=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            # Workers of Spark find the packages of the environment that started them.
+            env = here | {"PYSPARK_PYTHON": command[0]}
+            subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             seconds[name].append(round(time.perf_counter() - start, 1))
     return seconds
