@@ -285,7 +285,8 @@ def _preview(
     error = sqrt(float(typical.variance[0]))
     both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
     return {
-        "cells": question.space.size,
+        # Both bounds are shown, too.
+        "cells": question.space.size + 2,
         "records": records,
         "std_error": error,
         "half_width_95": NormalDist().inv_cdf(0.975) * error,
