@@ -172,10 +172,8 @@ def test_a_price_that_changes_nothing_is_said() -> None:
     amounts = {"definition": "approximate", "epsilon": 1, "delta": 1e-6, "price": "loss"}
     small = {"rows": ["sex"], "ranges": {"sex": 1}}
     told = plan_of(world(), {"table": small, "privacy": amounts})
-    assert told.mechanism == "discrete_laplace" and 'price = "loss" changes nothing' in " ".join(
-        told.warnings
-    )
+    assert told.mechanism == "discrete_laplace" and 'price = "loss" changes nothing' in " ".join(told.notes)
     large = plan_of(world(), asked({"age": "all"}, amounts | {"mechanism": "discrete_gaussian"}))
-    assert large.mechanism == "discrete_gaussian" and "changes nothing" not in " ".join(large.warnings)
+    assert large.mechanism == "discrete_gaussian" and "changes nothing" not in " ".join(large.notes)
     margins = {"rows": ["sex"], "margins": [["sex"]]}
-    assert "changes nothing" in " ".join(plan_of(world(), {"table": margins, "privacy": amounts}).warnings)
+    assert "changes nothing" in " ".join(plan_of(world(), {"table": margins, "privacy": amounts}).notes)

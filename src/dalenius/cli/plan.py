@@ -100,7 +100,7 @@ def plan(
         "strategy": planned.strategy,
         "cost": planned.reservation.to_dict(),
         "evidence": planned.evidence.to_dict(),
-        "warnings": list(planned.warnings),
+        "warnings": list(planned.notes),
         "subject": subject.to_dict(),
         **planned.preview,
     }
@@ -126,7 +126,7 @@ def plan(
     if "note" in content:
         out.print(styled((f"Note: {content['note']}.", "dim")))
     out.print(f"Cost: {planned.cost}")
-    for warning in (w for w in planned.warnings if w != content["universe"]):
+    for warning in (w for w in planned.notes if w != content["universe"]):
         out.print(styled(("Note:", "yellow"), f" {warning}"))
 
 
@@ -177,7 +177,7 @@ def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domai
             out.print(f"  {sentence}")
     for sentence in expectation("", planned.preview, roughly):
         out.print(sentence)
-    for warning in planned.warnings:
+    for warning in planned.notes:
         out.print(styled(("Note:", "yellow"), f" {warning}"))
 
 

@@ -31,7 +31,7 @@ class TablePlan:
     The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
     definition. `limits` are what the values of the first table can be, by the declared
     bounds. `group` says for how many units together the budget's promise holds. `preview` holds what is known before any data are read: cells, expected error, strategy. `subject` are the
-    words of what was asked, where somebody will read the plan.
+    words of what was asked, where somebody will read the plan. `warnings` stand in a release too, `advice` is for who asks.
     """
 
     measurements: tuple[Measurement, ...]
@@ -46,9 +46,15 @@ class TablePlan:
     page: str = MASTER
     preview: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
     limits: tuple[float, float] | None = None
     group: int = 1
     subject: Subject | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All that is said beside the plan."""
+        return (*self.warnings, *self.advice)
 
     @property
     def definition(self) -> str:

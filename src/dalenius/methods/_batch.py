@@ -166,6 +166,7 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         page=asked.definition.page,
         preview=_preview(plans, asked, price, single),
         warnings=tuple(dict.fromkeys(warning for plan in plans for warning in plan.warnings)),
+        advice=tuple(dict.fromkeys(said for plan in plans for said in plan.advice)),
         parts=plans,
         single=single,
     )

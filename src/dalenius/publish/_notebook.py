@@ -121,7 +121,7 @@ def plan_html(plan: TablePlan) -> str:
         ("Cost", str(plan.cost)),
         *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
     ]
-    notes = [*said, str(plan.preview.get("universe", "")), *plan.warnings]
+    notes = [*said, str(plan.preview.get("universe", "")), *plan.notes]
     return grid(
         f"Plan: {_title(plan.subject) or _kind(plan)}",
         ["", "Known before any data are read"],

@@ -147,7 +147,7 @@ def preview(
         std_error=_number(details.get("std_error")),
         half_width_95=margin_of_error(details) if "std_error" in details else None,
         evidence=plan.evidence.to_dict(),
-        warnings=tuple(plan.warnings),
+        warnings=tuple(plan.notes),
         is_queued=quote.cells > direct_cells,
         quota=quota,
         already=already,

@@ -199,7 +199,7 @@ def with_price_said(plan: TablePlan, price: str) -> TablePlan:
     is_used = any(getattr(step, "has_curve", False) for step in plan.measurements)
     if price != LOSS or is_used:
         return plan
-    return replace(plan, warnings=(*plan.warnings, remark("price_not_used", noise=plan.mechanism)))
+    return replace(plan, advice=(*plan.advice, remark("price_not_used", noise=plan.mechanism)))
 
 
 Option = TypeVar("Option")

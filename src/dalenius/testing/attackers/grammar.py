@@ -249,6 +249,10 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
     if method in ("mean", "ratio") and chance.random() < 0.5:
         table["error"] = chance.choice(("noise", "sampling"))
     if method == "mean" and chance.random() < 0.2:
+        table |= {"error": "sampling", "moments": "together", "rows": []}
+        table.pop("where", None)
+        return
+    if method == "mean" and chance.random() < 0.2:
         table |= {"learn_bounds": "1/4", "candidates": chance.choice(([0, 1], [0, 1, 3]))}
         table |= chance.choice(({}, {"tail": "1/4"}, {"bound_clipped": True}))
         table["rows"] = []

@@ -4,17 +4,19 @@ Each is one wrong line of the kind that has been written before: a person's rows
 once, a dropped probability, a bound that is not applied.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isqrt
+from types import BuiltinFunctionType
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from dalenius.core import conversions
+from dalenius.core import conversions, registry
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.profile import PrivacyProfile
@@ -78,9 +80,22 @@ class Fault:
         places = self.where if isinstance(self.where, tuple) else (self.where,)
         wrong = self.wrong(getattr(places[0], self.attribute))
         with ExitStack() as planted:
+            # What was worked out without the fault would hide it, and what is worked out with it must not stay.
+            forget_results()
+            planted.callback(forget_results)
             for place in places:
                 planted.enter_context(patch.object(place, self.attribute, wrong))
             yield
+
+
+def forget_results() -> None:
+    """Empty every store of results that a function of the product keeps; which extensions there are stays known."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("dalenius.") and name != registry.__name__:
+            for holder in (module, *(kind for kind in vars(module).values() if isinstance(kind, type))):
+                for kept in list(vars(holder).values()):
+                    if isinstance(clear := getattr(kept, "cache_clear", None), BuiltinFunctionType):
+                        clear()
 
 
 def _with_neighbours(**other: Any) -> Callable[[Wrong], Wrong]:

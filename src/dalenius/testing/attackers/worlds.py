@@ -76,6 +76,8 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
     rows = 1 if is_plain or chance.random() < 0.5 else chance.choice((1, 2, 3))
     has_persons = rows > 1 or (not is_plain and chance.random() < 0.2)
     relation = chance.choice(list(Relation))
+    # Where rows are replaced their number may be public; it is of use where none drops out.
+    is_counted = relation is Relation.REPLACE and not (has_persons or is_plain) and chance.random() < 0.5
     categories = {
         "sex": Categories(
             labels=("f", "m"), missing=chance.choice(("drop", "m")), unseen=chance.choice(("drop", "f"))
@@ -93,8 +95,8 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
         bounds = Bounds(
             lower=Fraction(low),
             upper=Fraction(high),
-            missing=chance.choice(("drop", str(low))),
-            outside=chance.choice(("clamp", "drop")),
+            missing=str(low) if is_counted else chance.choice(("drop", str(low))),
+            outside="clamp" if is_counted else chance.choice(("clamp", "drop")),
         )
         variables[name] = Variable(name=name, domain=bounds)
     variables["weight"] = Variable(
@@ -107,6 +109,7 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
         variables=variables,
         neighbours=Neighbours(relation=relation, unit="person" if has_persons else "row", max_rows=rows),
         unit_id="person" if has_persons else None,
+        public_size=3 if is_counted else None,
         structural_zeros=({"sex": ("m",), "region": ("s",)},) if chance.random() < 0.4 else (),
     )
 
@@ -132,7 +135,8 @@ def world_of(chance: random.Random, *, has_public: bool = False) -> World:
 def redrawn(world: World, chance: random.Random, most: int = 5) -> World:
     """Other units in the same domain."""
     domain = world.domain
-    units = tuple(unit_of(domain, chance) for _ in range(chance.randint(1, most)))
+    number = domain.public_size or chance.randint(1, most)
+    units = tuple(unit_of(domain, chance) for _ in range(number))
     other = unit_of(domain, chance) if world.is_replaced else None
     return _kept(World(domain, units, other, public=world.public))
 
@@ -149,7 +153,7 @@ def _kept(world: World) -> World:
 def grouped(world: World, chance: random.Random) -> World:
     """Two units change at once: both are replaced, both go, or one goes and one comes."""
     domain = world.domain
-    units = (*world.units, unit_of(domain, chance))
+    units = world.units if domain.public_size else (*world.units, unit_of(domain, chance))
     if domain.neighbours.is_replace:
         return World(domain, units, world.other, leaving=2, further=(unit_of(domain, chance),))
     if chance.random() < 0.7:
