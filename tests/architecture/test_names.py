@@ -23,7 +23,7 @@ DESCRIPTIVE = {
 }
 
 # Local variables named after what happened to them, not after what they hold. The numbers may only fall.
-PARTICIPLES = {"found": 54, "known": 24, "seen": 70, "given": 30, "kept": 58}
+PARTICIPLES = {"found": 9, "known": 4, "seen": 1, "given": 30, "kept": 58}
 
 
 def classes() -> Iterator[tuple[Path, ast.ClassDef]]:

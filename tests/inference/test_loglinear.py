@@ -34,7 +34,7 @@ def seen(law, seed: int | None = None):
 @pytest.mark.parametrize("formula", ["Admit + Gender + Dept", "Admit*Dept + Gender*Dept", PAIRS])
 def test_without_noise_it_is_the_poisson_regression(formula: str) -> None:
     found = loglinear(seen(Noise.none()), formula)
-    matrix, labels = design(model(formula, NAMES), found.seen.axes)
+    matrix, labels = design(model(formula, NAMES), found.observation.axes)
     import statsmodels.api as sm
 
     glm = sm.GLM(UCB.reshape(-1), matrix, family=sm.families.Poisson()).fit(tol=1e-12)
@@ -149,10 +149,10 @@ def test_refusals(laplace) -> None:
     with pytest.raises(ParameterError):
         found.coefficient(GENDER, interval="wald")
     with pytest.raises(ParameterError, match="nested"):
-        compare(found.seen, "Admit*Dept", "Gender*Dept")
+        compare(found.observation, "Admit*Dept", "Gender*Dept")
     with pytest.raises(ParameterError, match="own predictors"):
-        logistic(found.seen, "Admit", "Admit + Dept")
+        logistic(found.observation, "Admit", "Admit + Dept")
     with pytest.raises(UnknownName):
-        logistic(found.seen, "Admission", "Dept")
+        logistic(found.observation, "Admission", "Dept")
     assert found.to_dict()["notation"] == "[Admit Gender][Admit Dept][Gender Dept]"
     assert found.p_value is None and "not safe" in str(found)

@@ -49,11 +49,11 @@ class Categories:
         if self.values and len(self.values) != len(self.labels):
             raise DocumentError("A code list must give one label to each code.")
         for texts in (self.labels, self.values):
-            seen: set[str] = set()
+            names_so_far: set[str] = set()
             for text in texts:
-                if text in seen:
+                if text in names_so_far:
                     raise DocumentError(f"The category {text!r} is declared twice.", received=text)
-                seen.add(text)
+                names_so_far.add(text)
         for code, label in enumerate(self.labels):
             if self._codes[label] != code:
                 raise DocumentError(f"{label!r} is the code of one category and the label of another.")

@@ -263,13 +263,13 @@ class Session:
             self._check_table(connection, address)
 
     def _check_table(self, connection: Any, address: Address) -> None:
-        found = connection.execute(_RELATION, (address.schema, address.table)).fetchone()
-        if found is None:
+        entry = connection.execute(_RELATION, (address.schema, address.table)).fetchone()
+        if entry is None:
             raise DocumentError(
                 f"The database has no table {address.table!r} in the schema {address.schema!r} that this role may"
                 " read. Names must be equal letter by letter."
             )
-        number, is_filtered, is_stored = found
+        number, is_filtered, is_stored = entry
         if is_filtered or not is_stored:
             raise DocumentError(
                 "The source must be a table, a partitioned table or a materialised view whose rows this role sees all: what a"

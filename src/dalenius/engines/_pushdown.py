@@ -358,8 +358,8 @@ class Pushdown:
         codes = [*start, DROPPED_NUMBER]
 
         def decode(columns: Sequence[Sequence[Any]]) -> IntArray:
-            found = [None if bucket is None else codes[bucket] for bucket in columns[0]]
-            return _either([found, *columns[1:]], read)
+            codes_of_rows = [None if bucket is None else codes[bucket] for bucket in columns[0]]
+            return _either([codes_of_rows, *columns[1:]], read)
 
         return _GroupKey(name, (bucket, *rest), decode)
 

@@ -202,8 +202,8 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
 
 def _files(pattern: str) -> tuple[Path, ...]:
     """The file of this name, or the files that a pattern stands for, in order."""
-    found = [pattern] if Path(pattern).is_file() else sorted(glob(pattern))
-    return tuple(Path(name) for name in found if Path(name).is_file())
+    matches = [pattern] if Path(pattern).is_file() else sorted(glob(pattern))
+    return tuple(Path(name) for name in matches if Path(name).is_file())
 
 
 def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:

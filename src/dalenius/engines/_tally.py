@@ -91,9 +91,9 @@ def axis_positions(axis: Axis, codes: IntArray) -> IntArray:
     """Label positions of coded values on an axis; -1 outside the table, unless a label holds the rest."""
     if axis.cuts:
         cuts = np.asarray(axis.cuts, dtype=np.int64)
-        found = np.searchsorted(cuts, codes, side="right") - 1
-        found[(codes == DROPPED_NUMBER) | (found < 0) | (found >= len(cuts) - 1)] = axis.rest
-        return found.astype(np.int64)
+        intervals = np.searchsorted(cuts, codes, side="right") - 1
+        intervals[(codes == DROPPED_NUMBER) | (intervals < 0) | (intervals >= len(cuts) - 1)] = axis.rest
+        return intervals.astype(np.int64)
     # The last entry of the map serves the code -1 of dropped rows.
     places = np.asarray([*axis.codes, -1], dtype=np.int64)
     return np.where(places < 0, axis.rest, places)[codes]

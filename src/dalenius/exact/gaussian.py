@@ -217,21 +217,21 @@ class RejectionSampler:
         proposed: IntArray = self._proposal.completed(leading, rng)
         place = np.abs(proposed) - (index << self._low_bits)
         # Beyond the table the place has no meaning, and no chord is used.
-        known = index < self._ranges
-        chord = self._start[index] + (self._rise[index] * np.where(known, place, 0) >> self._low_bits)
+        bits_read = index < self._ranges
+        chord = self._start[index] + (self._rise[index] * np.where(bits_read, place, 0) >> self._low_bits)
         keep = word < chord - self._error
-        for i in np.flatnonzero((np.abs(word - chord) <= self._error) | ~known):
+        for i in np.flatnonzero((np.abs(word - chord) <= self._error) | ~bits_read):
             keep[i] = self._decide(int(word[i]), abs(int(proposed[i])), rng)
         kept: IntArray = proposed[keep]
         return kept
 
     def _decide(self, word: int, distance: int, rng: RandomSource) -> bool:
         """Whether the uniform that starts with this word lies below the exact probability."""
-        exponent, known = self._exponent(distance), 32
+        exponent, bits_read = self._exponent(distance), 32
         while True:
-            low, high = exp_enclosure(-exponent, known + 32)
+            low, high = exp_enclosure(-exponent, bits_read + 32)
             if (word + 1) << 32 <= low:
                 return True
             if word << 32 >= high:
                 return False
-            word, known = (word << 64) | int.from_bytes(rng.bytes(8), "big"), known + 64
+            word, bits_read = (word << 64) | int.from_bytes(rng.bytes(8), "big"), bits_read + 64

@@ -158,13 +158,15 @@ class TableSampler:
         self._guide_bits, self._precision, self._deep_bits = guide_bits, precision, deep_bits
         self._spare = np.dtype(first_type).itemsize * 8 - guide_bits
         self._next_spare = np.dtype(next_type).itemsize * 8 - (precision - guide_bits)
-        found = self._certified()
-        low, high, first = found.low, found.high, found.first
+        thresholds = self._certified()
+        low, high, first = thresholds.low, thresholds.high, thresholds.first
         # Thresholds that no word can reach are dropped, one kept on each side that still hides other values.
         start = max(bisect_right(high, 0) - 1, 0)
         top = (1 << precision) - 1
-        stop = min(bisect_left(low, top) + 1, len(low) - 1 if found.is_final else len(low))
-        if not (found.is_initial or high[start] == 0) or not (found.is_final or low[stop - 1] >= top):
+        stop = min(bisect_left(low, top) + 1, len(low) - 1 if thresholds.is_final else len(low))
+        if not (thresholds.is_initial or high[start] == 0) or not (
+            thresholds.is_final or low[stop - 1] >= top
+        ):
             raise InternalError("The weights of a law leave too much outside their table.", law=law.name)
         self._first = first + start
         self._low = np.array(_cut(low[start:stop], top), dtype=np.uint64)
@@ -176,10 +178,10 @@ class TableSampler:
         whole = self._precision + 64
         # Half the spare bits are nearly always enough, and thresholds that are certain are the same for any number of them.
         for bits in (self._precision + 32, whole, 2 * whole, 4 * whole):
-            found = Thresholds(self.law, self._precision, bits)
-            if found.low == found.high:
+            thresholds = Thresholds(self.law, self._precision, bits)
+            if thresholds.low == thresholds.high:
                 break
-        return found
+        return thresholds
 
     def _guided(self, first: NDArray[np.unsignedinteger[Any]]) -> tuple[IntArray, IntArray]:
         """For first words: the value where they decide it, and how many thresholds they are surely past."""
@@ -261,15 +263,15 @@ class TableSampler:
 
     def _deep(self, word: int, rng: RandomSource) -> int:
         """Refine U and F together until one value is left."""
-        known, bits = self._precision, self._precision + 64
+        bits_read, bits = self._precision, self._precision + 64
         while bits <= _MOST_BITS:
-            if known not in self._finer:
-                self._finer[known] = Thresholds(self.law, known, bits)
-            least, most = self._finer[known].bracket(word)
+            if bits_read not in self._finer:
+                self._finer[bits_read] = Thresholds(self.law, bits_read, bits)
+            least, most = self._finer[bits_read].bracket(word)
             if least == most:
                 return max(-self._largest, min(self._largest, least))
             word = (word << self._deep_bits) | int.from_bytes(rng.bytes(self._deep_bits // 8), "big")
-            known, bits = known + self._deep_bits, bits + max(self._deep_bits, 64)
+            bits_read, bits = bits_read + self._deep_bits, bits + max(self._deep_bits, 64)
         raise InternalError(
             "A draw could not be decided; the weights of the law do not narrow.", law=self.law.name
         )

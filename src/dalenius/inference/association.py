@@ -38,15 +38,15 @@ def odds_ratio(
     confidence: float = 0.95,
 ) -> Estimate:
     """(mu11 mu22) / (mu12 mu21) of two rows and two columns (the first two of each unless named)."""
-    seen = _two_way(source, rows, columns)
+    observation = _two_way(source, rows, columns)
     pairs = [
         _pair(axis.labels, chosen)
-        for axis, chosen in zip(seen.axes, (row_labels, column_labels), strict=True)
+        for axis, chosen in zip(observation.axes, (row_labels, column_labels), strict=True)
     ]
-    saturated = formula.saturated(seen.names)
-    matrix, _ = formula.design(saturated, seen.axes)
-    fit = fit_one(seen, saturated)
-    cells = np.arange(matrix.shape[0]).reshape(seen.shape)
+    saturated = formula.saturated(observation.names)
+    matrix, _ = formula.design(saturated, observation.axes)
+    fit = fit_one(observation, saturated)
+    cells = np.arange(matrix.shape[0]).reshape(observation.shape)
     (i, k), (j, m) = pairs
     contrast = matrix[cells[i, j]] - matrix[cells[i, m]] - matrix[cells[k, j]] + matrix[cells[k, m]]
     value = float(contrast @ fit.coefficients)
@@ -55,11 +55,15 @@ def odds_ratio(
         name="log odds ratio",
         value=value,
         std_error=error,
-        interval=coefficient_interval(seen, matrix, fit, contrast, confidence=confidence),
-        assumptions=(sampling_note(seen), *seen.notes),
+        interval=coefficient_interval(observation, matrix, fit, contrast, confidence=confidence),
+        assumptions=(sampling_note(observation), *observation.notes),
     )
-    labels = [f"{seen.axes[a].labels[p]}/{seen.axes[a].labels[q]}" for a, (p, q) in enumerate(pairs)]
-    return exponentiated(log, f"odds ratio {seen.names[0]} {labels[0]}, {seen.names[1]} {labels[1]}")
+    labels = [
+        f"{observation.axes[a].labels[p]}/{observation.axes[a].labels[q]}" for a, (p, q) in enumerate(pairs)
+    ]
+    return exponentiated(
+        log, f"odds ratio {observation.names[0]} {labels[0]}, {observation.names[1]} {labels[1]}"
+    )
 
 
 def cramers_v(
@@ -103,15 +107,15 @@ def goodman_kruskal_lambda(
 ) -> Estimate:
     """Share of errors in guessing the column that knowing the row removes; simulated bias subtracted."""
     checked(confidence)
-    seen = _two_way(source, rows, columns)
-    fitted = _saturated_mean(seen)
-    value = float(_lambda(np.maximum(seen.guess[None], 0.0))[0])
-    draws = seen.simulate(fitted, replicates, simulation.generator(seed))
-    simulated = _lambda(np.maximum(seen.guesses(draws), 0.0))
+    observation = _two_way(source, rows, columns)
+    fitted = _saturated_mean(observation)
+    value = float(_lambda(np.maximum(observation.guess[None], 0.0))[0])
+    draws = observation.simulate(fitted, replicates, simulation.generator(seed))
+    simulated = _lambda(np.maximum(observation.guesses(draws), 0.0))
     bias = float(simulated.mean() - _lambda(fitted[None])[0])
     ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2]) - bias
     return _estimate(
-        seen, "lambda", value - bias, simulated, ends, confidence, {"uncorrected": value, "bias": bias}
+        observation, "lambda", value - bias, simulated, ends, confidence, {"uncorrected": value, "bias": bias}
     )
 
 
@@ -158,20 +162,20 @@ def _simulated(
     seed: int,
 ) -> Estimate:
     checked(confidence)
-    seen = _two_way(source, rows, columns)
-    null = formula.independent(seen.names)
-    fit = fit_one(seen, null)
-    variance = seen.variance(fit.mean)
-    value = float(measure(seen.guess[None], fit.mean[None], variance)[0])
-    draws = seen.simulate(_saturated_mean(seen), replicates, simulation.generator(seed))
-    _, means = statistics(seen, draws, null, None, fit.mean)
-    simulated = measure(seen.guesses(draws), means, variance)
+    observation = _two_way(source, rows, columns)
+    null = formula.independent(observation.names)
+    fit = fit_one(observation, null)
+    variance = observation.variance(fit.mean)
+    value = float(measure(observation.guess[None], fit.mean[None], variance)[0])
+    draws = observation.simulate(_saturated_mean(observation), replicates, simulation.generator(seed))
+    _, means = statistics(observation, draws, null, None, fit.mean)
+    simulated = measure(observation.guesses(draws), means, variance)
     ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return _estimate(seen, name, value, simulated, ends, confidence, {})
+    return _estimate(observation, name, value, simulated, ends, confidence, {})
 
 
 def _estimate(
-    seen: Seen,
+    observation: Seen,
     name: str,
     value: float,
     simulated: FloatArray,
@@ -181,7 +185,7 @@ def _estimate(
 ) -> Estimate:
     low, high = (float(min(max(e, 0.0), 1.0)) for e in ends)
     return Estimate(
-        name=f"{name} of {' and '.join(seen.names)}",
+        name=f"{name} of {' and '.join(observation.names)}",
         value=min(max(value, 0.0), 1.0),
         std_error=float(simulated.std()),
         interval=Interval(
@@ -191,22 +195,26 @@ def _estimate(
             kind=Kind.NOISE_AND_SAMPLING,
             method="percentiles of simulated measurements, approximate",
         ),
-        assumptions=(sampling_note(seen), *seen.notes),
+        assumptions=(sampling_note(observation), *observation.notes),
         details=details,
     )
 
 
-def _saturated_mean(seen: Seen) -> FloatArray:
-    return np.maximum(seen.values, 0.0) if isinstance(seen, JointObserved) else seen.saturated[0]
+def _saturated_mean(observation: Seen) -> FloatArray:
+    return (
+        np.maximum(observation.values, 0.0)
+        if isinstance(observation, JointObserved)
+        else observation.saturated[0]
+    )
 
 
 def _two_way(source: Source, rows: str, columns: str) -> Seen:
-    seen = observe(source, *(name for name in (rows, columns) if name))
-    if len(seen.shape) != 2:
+    observation = observe(source, *(name for name in (rows, columns) if name))
+    if len(observation.shape) != 2:
         raise ParameterError(
-            f"A two-way table is needed; this one has {len(seen.shape)} axes. Name two of them."
+            f"A two-way table is needed; this one has {len(observation.shape)} axes. Name two of them."
         )
-    return seen
+    return observation
 
 
 def _pair(labels: tuple[str, ...], chosen: tuple[str, str] | None) -> tuple[int, int]:

@@ -40,7 +40,7 @@ GOOD_RHAT = 1.01
 class Posterior:
     """Draws of the true counts: chains x draws x cells."""
 
-    seen: Observed
+    observation: Observed
     model: str
     counts: IntArray
     means: FloatArray
@@ -49,7 +49,7 @@ class Posterior:
     @property
     def axes(self) -> tuple[Axis, ...]:
         """Axes of the table."""
-        return self.seen.axes
+        return self.observation.axes
 
     @property
     def is_converged(self) -> bool:
@@ -59,18 +59,18 @@ class Posterior:
     @property
     def mean(self) -> FloatArray:
         """Posterior mean of each true count."""
-        return np.asarray(self.counts.mean((0, 1))).reshape(self.seen.shape)
+        return np.asarray(self.counts.mean((0, 1))).reshape(self.observation.shape)
 
     def count(self, where: Where, *, confidence: float = 0.95) -> Estimate:
         """Posterior of the true count of a selection of cells, a margin for example."""
-        weights = selection(self.seen, where)
+        weights = selection(self.observation, where)
         return self._summary(
             f"posterior count of {describe(where)}", self.counts @ weights, confidence, Kind.NOISE
         )
 
     def odds_ratio(self, *, confidence: float = 0.95) -> Estimate:
         """Posterior of the odds ratio of the means of a 2 x 2 table."""
-        if self.seen.shape != (2, 2):
+        if self.observation.shape != (2, 2):
             raise ParameterError("An odds ratio of the posterior needs a 2 x 2 table.")
         m = self.means
         draws = m[..., 0] * m[..., 3] / (m[..., 1] * m[..., 2])
@@ -102,7 +102,7 @@ class Posterior:
             assumptions=(
                 f"Model: {self.model}, Jeffreys priors.",
                 f"Split R-hat {rhat:.4f}.",
-                *self.seen.notes,
+                *self.observation.notes,
             ),
         )
 
@@ -110,19 +110,19 @@ class Posterior:
         chains, draws, _ = self.counts.shape
         state = "converged" if self.is_converged else "NOT converged: run longer"
         lines = [
-            f"Posterior of the true counts of {' x '.join(self.seen.names)}, model {self.model}",
+            f"Posterior of the true counts of {' x '.join(self.observation.names)}, model {self.model}",
             f"  {chains} chains of {draws} draws, largest split R-hat {np.nanmax(self.rhat):.4f} ({state})",
         ]
         ends = self.intervals()
         for place, (mean, (low, high)) in enumerate(zip(self.mean.reshape(-1), ends, strict=True)):
-            at = np.unravel_index(place, self.seen.shape)
+            at = np.unravel_index(place, self.observation.shape)
             label = " | ".join(axis.labels[i] for axis, i in zip(self.axes, at, strict=True))
             lines.append(
                 f"  {label:40s} {short(float(mean)):>10s}  [{short(float(low))}, {short(float(high))}]"
             )
             if place > 200:
                 break
-        return "\n".join([*lines, *(f"  {n}" for n in self.seen.notes)])
+        return "\n".join([*lines, *(f"  {n}" for n in self.observation.notes)])
 
     def to_dict(self) -> dict[str, Any]:
         """For documents: means and intervals, not the draws."""
@@ -143,8 +143,8 @@ class Posterior:
             [*labels, short(float(mean)), f"{short(float(low))} – {short(float(high))}"]
             for labels, mean, (low, high) in cells
         ]
-        heads = [*self.seen.names, "Posterior mean", "95% interval"]
-        notes = [*str(self).split("\n")[1:2], *self.seen.notes]
+        heads = [*self.observation.names, "Posterior mean", "95% interval"]
+        notes = [*str(self).split("\n")[1:2], *self.observation.notes]
         return grid(str(self).split("\n")[0], heads, lines, labels=len(self.axes), notes=notes)
 
     def plot(self, path: object = None) -> "Axes":
@@ -169,19 +169,21 @@ def posterior(
         raise ParameterError(f"model must be one of {', '.join(MODELS)}; received {model!r}.")
     if chains < 2 or draws < 4:
         raise ParameterError("At least 2 chains of 4 draws are needed to judge convergence.")
-    seen = observe(source, *names)
-    if isinstance(seen, JointObserved):
+    observation = observe(source, *names)
+    if isinstance(observation, JointObserved):
         raise Unsupported(
             "Gibbs sampling needs a law for each cell; this table combines several measurements."
         )
     rng = simulation.generator(seed)
-    inside = seen.possible.reshape(-1)
-    weights = seen.likelihood.windows()
-    mean = np.maximum(seen.guess.reshape(-1)[inside], 0.5) * rng.gamma(5.0, 0.2, (chains, int(inside.sum())))
+    inside = observation.possible.reshape(-1)
+    weights = observation.likelihood.windows()
+    mean = np.maximum(observation.guess.reshape(-1)[inside], 0.5) * rng.gamma(
+        5.0, 0.2, (chains, int(inside.sum()))
+    )
     counts = np.zeros((chains, draws, inside.size), dtype=np.int64)
     means = np.zeros((chains, draws, inside.size))
-    factors = [np.ones((chains, len(axis))) for axis in seen.axes]
-    factors[0] *= max(float(seen.guess.sum()), 1.0) / max(inside.sum(), 1)
+    factors = [np.ones((chains, len(axis))) for axis in observation.axes]
+    factors[0] *= max(float(observation.guess.sum()), 1.0) / max(inside.sum(), 1)
     for step in range(-burn_in, draws):
         a = _draw_counts(*weights, mean, rng)
         if model == "saturated":
@@ -189,10 +191,14 @@ def posterior(
         else:
             full = np.zeros((chains, inside.size))
             full[:, inside] = a
-            mean = _draw_factors(full.reshape(chains, *seen.shape), factors, seen, rng)[:, inside]
+            mean = _draw_factors(full.reshape(chains, *observation.shape), factors, observation, rng)[
+                :, inside
+            ]
         if step >= 0:
             counts[:, step, inside], means[:, step, inside] = a, mean
-    return Posterior(seen=seen, model=model, counts=counts, means=means, rhat=split_rhat(counts))
+    return Posterior(
+        observation=observation, model=model, counts=counts, means=means, rhat=split_rhat(counts)
+    )
 
 
 def _draw_counts(first: IntArray, base: FloatArray, mean: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -206,12 +212,12 @@ def _draw_counts(first: IntArray, base: FloatArray, mean: FloatArray, rng: np.ra
 
 
 def _draw_factors(
-    counts: FloatArray, factors: list[FloatArray], seen: Observed, rng: np.random.Generator
+    counts: FloatArray, factors: list[FloatArray], observation: Observed, rng: np.random.Generator
 ) -> FloatArray:
     """One factor after another given the counts: gamma with the margin as shape."""
-    chains, ndim = len(counts), len(seen.shape)
+    chains, ndim = len(counts), len(observation.shape)
     for k in range(ndim):
-        others = np.broadcast_to(seen.possible, counts.shape).astype(np.float64)
+        others = np.broadcast_to(observation.possible, counts.shape).astype(np.float64)
         for m in range(ndim):
             if m != k:
                 others = others * _spread(factors[m], m, ndim)

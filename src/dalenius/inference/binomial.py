@@ -114,9 +114,9 @@ def binomial_test_of_cell(
     seed: int = 0,
 ) -> TestResult:
     """The same test for a selection of cells of a release whose group has a known size."""
-    seen = observe(source)
-    weights = selection(seen, where)
-    noise = noise_of(seen, weights) if isinstance(seen, Observed) else None
+    observation = observe(source)
+    weights = selection(observation, where)
+    noise = noise_of(observation, weights) if isinstance(observation, Observed) else None
     if noise is None:
         raise Unsupported("The exact test needs an additive law for each cell.")
     is_single = int(weights.sum()) == 1
@@ -124,7 +124,7 @@ def binomial_test_of_cell(
         raise Unsupported(
             "The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio."
         )
-    value = int(weights @ seen.released.reshape(-1))
+    value = int(weights @ observation.released.reshape(-1))
     return binomial_test(
         value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
     )
@@ -154,12 +154,12 @@ def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: flo
 
 def _likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
     counts = values[:, None] - noise.first - np.arange(len(noise.pmf))
-    seen = np.where((counts >= 0) & (counts <= size), noise.pmf, 0.0)
+    observation = np.where((counts >= 0) & (counts <= size), noise.pmf, 0.0)
     counts = np.clip(counts, 0, size)
     ways = _log_ways(size, counts)
 
     def chances(p: FloatArray) -> FloatArray:
-        return seen * np.exp(ways + xlogy(counts, p[:, None]) + xlog1py(size - counts, -p[:, None]))
+        return observation * np.exp(ways + xlogy(counts, p[:, None]) + xlog1py(size - counts, -p[:, None]))
 
     p = np.clip((values - noise.mean) / size, 0.5 / size, 1 - 0.5 / size)
     for _ in range(2000):

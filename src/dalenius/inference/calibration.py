@@ -169,7 +169,7 @@ def _counts(table: Observed | JointObserved, means: FloatArray, rng: np.random.G
 
 
 def calibrate(
-    seen: Observed | JointObserved,
+    observation: Observed | JointObserved,
     null: Model,
     alternative: Model | None = None,
     *,
@@ -179,23 +179,25 @@ def calibrate(
     """The statistic between two nested models, and its p-value from `replicates` simulated measurements (0: none)."""
     if not 0 <= replicates <= MOST_REPLICATES:
         raise ParameterError(f"replicates must lie between 0 and {MOST_REPLICATES:,}; received {replicates}.")
-    below = fit_one(seen, null)
-    above = None if alternative is None else fit_one(seen, alternative, start=below.mean)
-    if isinstance(seen, JointObserved):
+    below = fit_one(observation, null)
+    above = None if alternative is None else fit_one(observation, alternative, start=below.mean)
+    if isinstance(observation, JointObserved):
         # One quadratic form for data and simulations alike.
-        observed = float(statistics(seen, seen.values[None], null, alternative, below.mean)[0][0])
+        observed = float(
+            statistics(observation, observation.values[None], null, alternative, below.mean)[0][0]
+        )
     else:
-        top = saturated_log_likelihood(seen) if above is None else above.log_likelihood
+        top = saturated_log_likelihood(observation) if above is None else above.log_likelihood
         observed = max(2 * (top - below.log_likelihood), 0.0)
-    freedom = degrees_of_freedom(null, alternative, seen, below.mean)
+    freedom = degrees_of_freedom(null, alternative, observation, below.mean)
     asymptotic = float(chdtrc(freedom, observed)) if freedom > 0 else 1.0
     p_value, simulated = asymptotic, np.empty(0)
     if replicates:
         rng = simulation.generator(seed)
-        means = null_means(seen, below.mean, null, replicates, rng)
+        means = null_means(observation, below.mean, null, replicates, rng)
         alternatives = [
-            statistics(seen, values, null, alternative, start)[0]
-            for start, values in null_tables(seen, means, below.mean.sum(), rng)
+            statistics(observation, values, null, alternative, start)[0]
+            for start, values in null_tables(observation, means, below.mean.sum(), rng)
         ]
         p_value, simulated = largest_p(observed, alternatives)
     return Calibrated(
@@ -205,12 +207,12 @@ def calibrate(
         mean=below.mean,
         degrees_of_freedom=freedom,
         asymptotic_p_value=asymptotic,
-        is_asymptotic_safe=is_safe(seen, below.mean),
+        is_asymptotic_safe=is_safe(observation, below.mean),
     )
 
 
-def is_safe(seen: Observed | JointObserved, mean: FloatArray) -> bool:
+def is_safe(observation: Observed | JointObserved, mean: FloatArray) -> bool:
     """Whether every fitted mean is large enough, by itself and against the noise, for the chi-square law to be shown."""
-    inside = seen.possible
+    inside = observation.possible
     smallest = mean[inside].min(initial=np.inf)
-    return bool(smallest >= SAFE_MEAN and np.all(seen.variance(mean)[inside] < SAFE_SHARE * smallest))
+    return bool(smallest >= SAFE_MEAN and np.all(observation.variance(mean)[inside] < SAFE_SHARE * smallest))

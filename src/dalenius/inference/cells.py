@@ -60,27 +60,27 @@ def intervals(
         totals = _totals(source, names, confidence, is_simultaneous)
         if totals is not None:
             return totals
-    seen = observe(source, *names)
-    cells = int(seen.possible.sum())
+    observation = observe(source, *names)
+    cells = int(observation.possible.sum())
     level = simultaneous_confidence(confidence, cells) if is_simultaneous else confidence
-    if isinstance(seen, JointObserved):
-        low, high, how = _joint(seen, kind, confidence, is_simultaneous, seed)
+    if isinstance(observation, JointObserved):
+        low, high, how = _joint(observation, kind, confidence, is_simultaneous, seed)
     elif kind == "population":
-        low, high, how = _population(seen, level)
+        low, high, how = _population(observation, level)
     else:
-        low, high, how = _parameter(seen, level, method)
-    outside = ~seen.possible.reshape(-1)
+        low, high, how = _parameter(observation, level, method)
+    outside = ~observation.possible.reshape(-1)
     low[outside], high[outside] = 0.0, 0.0
     return IntervalTable(
-        axes=seen.axes,
-        values=np.asarray(seen.guess, dtype=np.float64).reshape(-1),
+        axes=observation.axes,
+        values=np.asarray(observation.guess, dtype=np.float64).reshape(-1),
         lower=low,
         upper=high,
         confidence=confidence,
         kind=KINDS[kind],
         method=how,
         is_simultaneous=is_simultaneous,
-        notes=seen.notes,
+        notes=observation.notes,
         structural_zeros=frozenset(np.flatnonzero(outside).tolist()),
     )
 
@@ -168,9 +168,9 @@ def _combined(
     )
 
 
-def _population(seen: Observed, level: float) -> tuple[FloatArray, FloatArray, str]:
-    channel = seen.channel
-    values = seen.released.reshape(-1, *seen.released.shape[len(seen.shape) :])
+def _population(observation: Observed, level: float) -> tuple[FloatArray, FloatArray, str]:
+    channel = observation.channel
+    values = observation.released.reshape(-1, *observation.released.shape[len(observation.shape) :])
     if isinstance(channel, Shifted | Grouped):
         noises = channel.noises if isinstance(channel, Grouped) else (channel.noise,)
         which = (
@@ -218,10 +218,15 @@ def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[F
     return np.maximum(low, 0).astype(float), np.maximum(high, 0).astype(float), how
 
 
-def _parameter(seen: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
-    channel, x, multiple, how = seen.channel, seen.released.reshape(-1), 1, f"Poisson parameter, {method}"
+def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
+    channel, x, multiple, how = (
+        observation.channel,
+        observation.released.reshape(-1),
+        1,
+        f"Poisson parameter, {method}",
+    )
     if isinstance(channel, Repeated):
-        x, multiple, noise = _weighted(channel, seen.values.reshape(-1, len(channel.channels)))
+        x, multiple, noise = _weighted(channel, observation.values.reshape(-1, len(channel.channels)))
         parts = [(noise, np.ones(len(x), dtype=bool))]
         how += f", weighted mean of {len(channel.channels)} releases"
     elif isinstance(channel, Shifted):
@@ -239,13 +244,13 @@ def _parameter(seen: Observed, level: float, method: str) -> tuple[FloatArray, F
 
 
 def _joint(
-    seen: JointObserved, kind: str, confidence: float, together: bool, seed: int
+    observation: JointObserved, kind: str, confidence: float, together: bool, seed: int
 ) -> tuple[FloatArray, FloatArray, str]:
     """Quantiles of the simulated, standardised noise (and sampling) of the shown cells."""
     rng = simulation.generator(seed)
-    x = seen.values.reshape(-1)
-    variance = np.diag(seen.covariance).copy()
-    noise = seen.noise(_DRAWS, rng)
+    x = observation.values.reshape(-1)
+    variance = np.diag(observation.covariance).copy()
+    noise = observation.noise(_DRAWS, rng)
     if kind == "parameter":
         mean = np.maximum(x, 0.5)
         noise = noise + (rng.poisson(mean, size=noise.shape) - mean)

@@ -118,20 +118,20 @@ class CensoredShift:
         with np.errstate(divide="ignore"):
             hidden = np.log(self.noise.cdf(self.least - 1 - counts))
         is_shown = values >= self.least
-        seen = Shifted(self.noise).window(values[is_shown]) if is_shown.any() else None
-        length = max(len(hidden), 0 if seen is None else seen.rows.shape[1])
+        shown = Shifted(self.noise).window(values[is_shown]) if is_shown.any() else None
+        length = max(len(hidden), 0 if shown is None else shown.rows.shape[1])
         first = np.zeros(len(values), dtype=np.int64)
         rows = np.full((len(values), length), -np.inf)
         rows[~is_shown, : len(hidden)] = hidden
-        if seen is not None:
-            first[is_shown] = seen.first
-            rows[is_shown, : seen.rows.shape[1]] = seen.rows
+        if shown is not None:
+            first[is_shown] = shown.first
+            rows[is_shown, : shown.rows.shape[1]] = shown.rows
         return Window(first, np.arange(length), rows)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """Add simulated noise and hide what may not be shown."""
-        seen = Shifted(self.noise).send(counts, rng)
-        return np.where(seen >= self.least, seen, 0)
+        shown = Shifted(self.noise).send(counts, rng)
+        return np.where(shown >= self.least, shown, 0)
 
     def centre(self, values: IntArray) -> FloatArray:
         """The shown value: nearly unbiased for large counts, and zero where the count is hidden."""

@@ -92,26 +92,26 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
     if len(releases) < 2:
         raise ParameterError("At least two releases are needed to combine.")
     refuse_repeats(releases)
-    seen = [observe(r, *names) for r in releases]
-    for other in seen[1:]:
-        if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in seen[0].axes]:
+    observation = [observe(r, *names) for r in releases]
+    for other in observation[1:]:
+        if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in observation[0].axes]:
             raise Unsupported(
                 "The releases show different tables; only releases of the same cells are combined."
             )
-    for one in seen:
+    for one in observation:
         refuse_censored(one, "means of several releases")
-    spread = np.stack([np.maximum(s.variance(np.maximum(s.guess, 0.0)), 1e-300) for s in seen])
+    spread = np.stack([np.maximum(s.variance(np.maximum(s.guess, 0.0)), 1e-300) for s in observation])
     weights = 1 / spread
     variance = 1 / weights.sum(0)
     weights = weights * variance
-    guesses = np.stack([s.guess for s in seen])
+    guesses = np.stack([s.guess for s in observation])
     return Combined(
-        axes=seen[0].axes,
+        axes=observation[0].axes,
         # Relative to the first release, so that releases that agree are answered by the number they agree on.
         values=guesses[0] + (weights * (guesses - guesses[0])).sum(0),
         variance=variance,
         weights=weights,
-        notes=tuple(dict.fromkeys(n for s in seen for n in s.notes)),
+        notes=tuple(dict.fromkeys(n for s in observation for n in s.notes)),
     )
 
 

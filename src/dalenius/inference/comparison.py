@@ -34,18 +34,24 @@ def compare(
     total: int | None = None,
 ) -> TestResult:
     """Whether the larger log-linear model (the saturated one if none is named) fits better than the smaller."""
-    seen = observe(source, *names, total=total, takes_weights=True)
-    low = formula.model(null, seen.names)
-    high = None if alternative is None else formula.model(alternative, seen.names)
+    observation = observe(source, *names, total=total, takes_weights=True)
+    low = formula.model(null, observation.names)
+    high = None if alternative is None else formula.model(alternative, observation.names)
     if high is not None and not (low <= high and low.terms != high.terms):
         raise ParameterError(
             f"{low} is not a smaller model inside {high}; models are compared only if nested."
         )
-    if high is not None and high.terms == formula.saturated(seen.names).terms:
+    if high is not None and high.terms == formula.saturated(observation.names).terms:
         high = None
     other = "the saturated model" if high is None else high.notation
     return nested_test(
-        seen, low, high, f"{low.notation} against {other}", method=method, replicates=replicates, seed=seed
+        observation,
+        low,
+        high,
+        f"{low.notation} against {other}",
+        method=method,
+        replicates=replicates,
+        seed=seed,
     )
 
 
@@ -59,10 +65,10 @@ def homogeneity(
     seed: int = 0,
 ) -> TestResult:
     """Whether the outcome is distributed alike in all groups."""
-    seen = observe(source, groups, outcome)
-    null = formula.independent(seen.names)
+    observation = observe(source, groups, outcome)
+    null = formula.independent(observation.names)
     title = f"{outcome} is distributed alike in all groups of {groups}"
-    return nested_test(seen, null, None, title, method=method, replicates=replicates, seed=seed)
+    return nested_test(observation, null, None, title, method=method, replicates=replicates, seed=seed)
 
 
 def conditional_independence(
@@ -76,10 +82,10 @@ def conditional_independence(
     seed: int = 0,
 ) -> TestResult:
     """Whether two axes of a three-way table are independent within each label of the third."""
-    seen = observe(source, first, second, given)
-    null = Model(formula.closed([frozenset([0, 2]), frozenset([1, 2])]), seen.names)
+    observation = observe(source, first, second, given)
+    null = Model(formula.closed([frozenset([0, 2]), frozenset([1, 2])]), observation.names)
     title = f"Independence of {first} and {second} given {given}"
-    return nested_test(seen, null, None, title, method=method, replicates=replicates, seed=seed)
+    return nested_test(observation, null, None, title, method=method, replicates=replicates, seed=seed)
 
 
 def trend(
@@ -96,19 +102,25 @@ def trend(
     """Linear-by-linear association of two ordered axes (scores 0, 1, 2, … unless given), one degree of freedom."""
     if alternative not in ("two-sided", "increasing", "decreasing"):
         raise ParameterError("alternative must be two-sided, increasing or decreasing.")
-    seen = observe(source, rows, columns)
+    observation = observe(source, rows, columns)
     scores = [
-        _scores(given, width) for given, width in zip((row_scores, column_scores), seen.shape, strict=True)
+        _scores(given, width)
+        for given, width in zip((row_scores, column_scores), observation.shape, strict=True)
     ]
-    null = formula.independent(seen.names)
-    fit = fit_one(seen, null)
-    variance = seen.variance(fit.mean)
-    observed = _slope(seen.guess[None], fit.mean[None], variance, scores)[0]
+    null = formula.independent(observation.names)
+    fit = fit_one(observation, null)
+    variance = observation.variance(fit.mean)
+    observed = _slope(observation.guess[None], fit.mean[None], variance, scores)[0]
     rng = simulation.generator(seed)
-    means = null_means(seen, fit.mean, null, replicates, rng)
+    means = null_means(observation, fit.mean, null, replicates, rng)
     slopes = [
-        _slope(seen.guesses(values), statistics(seen, values, null, None, start)[1], variance, scores)
-        for start, values in null_tables(seen, means, fit.mean.sum(), rng)
+        _slope(
+            observation.guesses(values),
+            statistics(observation, values, null, None, start)[1],
+            variance,
+            scores,
+        )
+        for start, values in null_tables(observation, means, fit.mean.sum(), rng)
     ]
     extremity = {"two-sided": np.abs, "increasing": np.positive, "decreasing": np.negative}[alternative]
     p_value, _ = largest_p(float(extremity(observed)), [extremity(slope) for slope in slopes])
@@ -118,7 +130,7 @@ def trend(
         p_value=p_value,
         method=f"standardised linear-by-linear association, {replicates} simulated measurements",
         degrees_of_freedom=1,
-        assumptions=(sampling_note(seen), *seen.notes),
+        assumptions=(sampling_note(observation), *observation.notes),
         details={"simulated": slopes[0], "fitted": fit.mean},
     )
 

@@ -86,12 +86,12 @@ class Grouped:
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """Counts end with the axes of the table."""
-        seen = np.empty((*counts.shape, 2), dtype=np.int64)
-        seen[..., 1] = self.groups
+        answers = np.empty((*counts.shape, 2), dtype=np.int64)
+        answers[..., 1] = self.groups
         for g, noise in enumerate(self.noises):
             here = self.groups == g
-            seen[..., 0][..., here] = Shifted(noise).send(counts[..., here], rng)
-        return seen
+            answers[..., 0][..., here] = Shifted(noise).send(counts[..., here], rng)
+        return answers
 
     def centre(self, values: IntArray) -> FloatArray:
         """Value minus the mean of its noise."""

@@ -38,11 +38,11 @@ Where = Mapping[str, str | Sequence[str]]
 
 def total(source: Source, where: Where, *, kind: str = "population", confidence: float = 0.95) -> Estimate:
     """The sum of the selected cells."""
-    seen = observed_for(source, where)
-    weights = selection(seen, where)
-    is_counted = not isinstance(seen, TreeObserved) or seen.is_counted
+    observation = observed_for(source, where)
+    weights = selection(observation, where)
+    is_counted = not isinstance(observation, TreeObserved) or observation.is_counted
     name = f"{'count' if is_counted else 'total'} of {describe(where)}"
-    return _linear(seen, weights, name, kind, confidence, is_signed=not is_counted)
+    return _linear(observation, weights, name, kind, confidence, is_signed=not is_counted)
 
 
 def rate(
@@ -73,10 +73,10 @@ def difference(
     source: Source, first: Where, second: Where, *, kind: str = "population", confidence: float = 0.95
 ) -> Estimate:
     """Count of the first selection minus count of the second; common cells cancel."""
-    seen = observed_for(source, {**first, **second})
-    weights = selection(seen, first) - selection(seen, second)
+    observation = observed_for(source, {**first, **second})
+    weights = selection(observation, first) - selection(observation, second)
     return _linear(
-        seen, weights, f"{describe(first)} minus {describe(second)}", kind, confidence, is_signed=True
+        observation, weights, f"{describe(first)} minus {describe(second)}", kind, confidence, is_signed=True
     )
 
 
@@ -91,22 +91,22 @@ def observed_for(source: Source, where: Where) -> Seen | TreeObserved:
     return observe(source, *(axis.name for axis in find_table(source, tuple(where)).space.axes))
 
 
-def selection(seen: Seen | TreeObserved, where: Where) -> FloatArray:
+def selection(observation: Seen | TreeObserved, where: Where) -> FloatArray:
     """Indicator of the selected cells, flat."""
-    chosen = np.ones(seen.shape, dtype=bool)
+    chosen = np.ones(observation.shape, dtype=bool)
     for name, wanted in where.items():
-        if name not in seen.names:
-            raise UnknownName.among("axis", name, seen.names)
-        axis = seen.names.index(name)
-        own = seen.axes[axis].labels
+        if name not in observation.names:
+            raise UnknownName.among("axis", name, observation.names)
+        axis = observation.names.index(name)
+        own = observation.axes[axis].labels
         labels: set[str] = set()
         for label in [wanted] if isinstance(wanted, str) else wanted:
             labels.update(_from_to(name, label, own))
         keep = np.array([label in labels for label in own])
-        shape = [1] * len(seen.shape)
+        shape = [1] * len(observation.shape)
         shape[axis] = len(keep)
         chosen = chosen & keep.reshape(shape)
-    return (chosen & seen.possible).reshape(-1).astype(np.float64)
+    return (chosen & observation.possible).reshape(-1).astype(np.float64)
 
 
 def _from_to(name: str, label: str, own: Sequence[str]) -> Sequence[str]:
@@ -128,26 +128,26 @@ def describe(where: Where) -> str:
     return ", ".join(parts) or "all cells"
 
 
-def noise_covariance(seen: Seen | TreeObserved, weights: FloatArray) -> FloatArray:
+def noise_covariance(observation: Seen | TreeObserved, weights: FloatArray) -> FloatArray:
     """Covariance of linear combinations (rows of `weights`) from the noise alone."""
-    if isinstance(seen, TreeObserved):
-        return seen.spread(weights)
-    refuse_censored(seen, "sums, differences and shares of cells")
-    if isinstance(seen, JointObserved):
-        return np.asarray(weights @ seen.covariance @ weights.T)
-    spread = np.asarray(seen.variance(np.maximum(seen.guess, 0.0))).reshape(-1)
+    if isinstance(observation, TreeObserved):
+        return observation.spread(weights)
+    refuse_censored(observation, "sums, differences and shares of cells")
+    if isinstance(observation, JointObserved):
+        return np.asarray(weights @ observation.covariance @ weights.T)
+    spread = np.asarray(observation.variance(np.maximum(observation.guess, 0.0))).reshape(-1)
     return np.asarray((weights * spread) @ weights.T)
 
 
-def noise_of(seen: Observed, weights: FloatArray) -> Noise | None:
+def noise_of(observation: Observed, weights: FloatArray) -> Noise | None:
     """The exact law of the noise of a combination with weights -1, 0, 1; None where there is no such law."""
     if not np.all(np.isin(weights, (-1.0, 0.0, 1.0))):
         return None
-    if isinstance(seen.channel, Shifted):
-        parts = [(seen.channel.noise, weights)]
-    elif isinstance(seen.channel, Grouped):
-        groups = seen.channel.groups.reshape(-1)
-        parts = [(noise, weights * (groups == g)) for g, noise in enumerate(seen.channel.noises)]
+    if isinstance(observation.channel, Shifted):
+        parts = [(observation.channel.noise, weights)]
+    elif isinstance(observation.channel, Grouped):
+        groups = observation.channel.groups.reshape(-1)
+        parts = [(noise, weights * (groups == g)) for g, noise in enumerate(observation.channel.noises)]
     else:
         return None
     law = Noise.none()
@@ -159,7 +159,7 @@ def noise_of(seen: Observed, weights: FloatArray) -> Noise | None:
 
 
 def _linear(
-    seen: Seen | TreeObserved,
+    observation: Seen | TreeObserved,
     weights: FloatArray,
     name: str,
     kind: str,
@@ -168,20 +168,22 @@ def _linear(
     is_signed: bool,
 ) -> Estimate:
     checked(confidence)
-    check_kind(kind, seen)
-    x = seen.guess.reshape(-1)
+    check_kind(kind, observation)
+    x = observation.guess.reshape(-1)
     value = float(weights @ x)
-    spread = float(noise_covariance(seen, weights[None])[0, 0])
-    noise = noise_of(seen, weights) if isinstance(seen, Observed) else None
+    spread = float(noise_covariance(observation, weights[None])[0, 0])
+    noise = noise_of(observation, weights) if isinstance(observation, Observed) else None
     if kind == "parameter":
         spread += float(weights**2 @ np.maximum(x, 0.0))
-    if isinstance(seen, Observed) and noise is not None and kind == "population":
-        exact = int(weights @ seen.released.reshape(-1))
+    if isinstance(observation, Observed) and noise is not None and kind == "population":
+        exact = int(weights @ observation.released.reshape(-1))
         interval = count_interval(exact, noise, confidence=confidence, is_signed=is_signed)
-    elif isinstance(seen, Observed) and noise is not None and not is_signed:
-        interval = poisson_interval(int(weights @ seen.released.reshape(-1)), noise, confidence=confidence)
+    elif isinstance(observation, Observed) and noise is not None and not is_signed:
+        interval = poisson_interval(
+            int(weights @ observation.released.reshape(-1)), noise, confidence=confidence
+        )
     else:
-        reach = standard_errors(seen, kind, confidence) * sqrt(spread)
+        reach = standard_errors(observation, kind, confidence) * sqrt(spread)
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
         interval = made(low, high, confidence, named_kind(kind), "normal, exact covariance")
@@ -190,14 +192,14 @@ def _linear(
         value=value,
         std_error=sqrt(spread),
         interval=interval,
-        assumptions=assumptions(seen, kind),
+        assumptions=assumptions(observation, kind),
     )
 
 
-def standard_errors(seen: Seen | TreeObserved, kind: str, confidence: float) -> float:
+def standard_errors(observation: Seen | TreeObserved, kind: str, confidence: float) -> float:
     """How many of them hold a combination of cells: normal with sampling; of noise alone what the noise of the blocks asks for."""
-    if kind == "population" and isinstance(seen, TreeObserved | JointObserved):
-        return joint.reach(seen.laws, confidence)
+    if kind == "population" and isinstance(observation, TreeObserved | JointObserved):
+        return joint.reach(observation.laws, confidence)
     return float(ndtri((1 + confidence) / 2))
 
 
@@ -222,7 +224,7 @@ def made(low: float, high: float, confidence: float, kind: Kind, method: str) ->
     return Interval(lower=low, upper=high, confidence=confidence, kind=kind, method=method)
 
 
-def assumptions(seen: Seen | TreeObserved, kind: str) -> tuple[str, ...]:
+def assumptions(observation: Seen | TreeObserved, kind: str) -> tuple[str, ...]:
     """What an answer of this kind assumes."""
     sampling = ("Assumes independent Poisson counts.",) if kind == "parameter" else ()
-    return (*sampling, *seen.notes)
+    return (*sampling, *observation.notes)

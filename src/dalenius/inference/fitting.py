@@ -52,35 +52,37 @@ def flat_start(guess: FloatArray, model: Model, possible: BoolArray) -> FloatArr
     return np.asarray(mean * (total / mean.sum()))
 
 
-def fit_one(seen: Observed | JointObserved, model: Model, *, start: FloatArray | None = None) -> Fit:
+def fit_one(observation: Observed | JointObserved, model: Model, *, start: FloatArray | None = None) -> Fit:
     """The fit of one observed table, to full precision; without coefficients where there are too many to hold."""
-    if isinstance(seen, JointObserved):
-        matrix, _ = formula.design(model, seen.axes)
+    if isinstance(observation, JointObserved):
+        matrix, _ = formula.design(model, observation.axes)
         fit = quasi_fit(
-            seen.values.reshape(1, -1),
-            seen.covariance,
+            observation.values.reshape(1, -1),
+            observation.covariance,
             matrix,
             start=None if start is None else start.reshape(1, -1),
-            total=seen.total,
-            dispersion=seen.dispersion,
+            total=observation.total,
+            dispersion=observation.dispersion,
         )
-        mean = fit.mean[0].reshape(seen.shape)
+        mean = fit.mean[0].reshape(observation.shape)
         return Fit(mean, -0.5 * float(fit.distance[0]), fit.coefficients[0], fit.information[0], True)
-    begin = flat_start(seen.guess, model, seen.possible) if start is None else start
+    begin = flat_start(observation.guess, model, observation.possible) if start is None else start
 
     def evaluate(mean: FloatArray, _: object) -> Moments:
-        one = seen.moments(mean[0])
+        one = observation.moments(mean[0])
         return Moments(one.log_likelihood[None], one.residual[None], one.variance[None])
 
-    swept = maximise(evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=seen.total)
+    swept = maximise(
+        evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=observation.total
+    )
     is_done = bool(swept.is_converged[0])
-    if seen.possible.size * formula.coefficients(model, seen.shape) > formula.MOST_ENTRIES:
+    if observation.possible.size * formula.coefficients(model, observation.shape) > formula.MOST_ENTRIES:
         return Fit(swept.mean[0], float(swept.log_likelihood[0]), np.empty(0), np.empty((0, 0)), is_done)
-    return newton(seen, formula.design(model, seen.axes)[0], swept.mean[0], is_swept=is_done)
+    return newton(observation, formula.design(model, observation.axes)[0], swept.mean[0], is_swept=is_done)
 
 
 def newton(
-    seen: Observed,
+    observation: Observed,
     matrix: FloatArray,
     mean: FloatArray,
     *,
@@ -89,7 +91,7 @@ def newton(
     iterations: int = 50,
 ) -> Fit:
     """Damped Newton steps on all coefficients together, from a mean inside the model (given the offset)."""
-    possible = seen.possible.reshape(-1)
+    possible = observation.possible.reshape(-1)
     fixed = np.zeros(possible.size) if offset is None else offset.reshape(-1)
     X = matrix[possible]
     theta = np.log(np.maximum(mean.reshape(-1), 1e-13)) - fixed
@@ -97,19 +99,19 @@ def newton(
 
     def at(b: FloatArray) -> tuple[FloatArray, Moments, float]:
         full = np.where(possible, np.exp(np.clip(fixed + matrix @ b, -30.0, 40.0)), 0.0)
-        if seen.total is not None:
-            full *= seen.total / full.sum()
-        moments = seen.moments(full.reshape(seen.shape))
+        if observation.total is not None:
+            full *= observation.total / full.sum()
+        moments = observation.moments(full.reshape(observation.shape))
         return full, moments, float(moments.log_likelihood.sum())
 
     now, moments, best = at(beta)
     is_done = is_swept
     for _ in range(iterations):
-        weight = moments.information(now.reshape(seen.shape)).reshape(-1)[possible]
+        weight = moments.information(now.reshape(observation.shape)).reshape(-1)[possible]
         score = X.T @ moments.residual.reshape(-1)[possible]
-        if seen.total is not None:
+        if observation.total is not None:
             # The level is fixed by the known total: only contrasts between cells move.
-            share = now[possible] / seen.total
+            share = now[possible] / observation.total
             score = score - (X.T @ share) * float(moments.residual.sum())
         hessian = (X * weight[:, None]).T @ X
         ridge = 1e-10 * np.trace(hessian) / len(hessian) + 1e-13
@@ -132,16 +134,16 @@ def newton(
             break
     weight = (now - moments.variance.reshape(-1))[possible]
     information = (X * weight[:, None]).T @ X
-    return Fit(now.reshape(seen.shape), best, beta, information, is_done)
+    return Fit(now.reshape(observation.shape), best, beta, information, is_done)
 
 
-def saturated_log_likelihood(seen: Observed | JointObserved) -> float:
+def saturated_log_likelihood(observation: Observed | JointObserved) -> float:
     """The largest log-likelihood of any means (0 on the scale of distances)."""
-    return 0.0 if isinstance(seen, JointObserved) else seen.saturated[1]
+    return 0.0 if isinstance(observation, JointObserved) else observation.saturated[1]
 
 
 def statistics(
-    seen: Observed | JointObserved,
+    observation: Observed | JointObserved,
     values: FloatArray | IntArray,
     null: Model,
     alternative: Model | None,
@@ -151,18 +153,18 @@ def statistics(
 
     Fits begin at `start`: one table of means, or one for each table of values.
     """
-    if isinstance(seen, JointObserved):
+    if isinstance(observation, JointObserved):
         flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
         begin = None if start is None else start.reshape(-1, flat.shape[1])
 
         def fitted(model: Model) -> QuasiFit:
             return quasi_fit(
                 flat,
-                seen.covariance,
-                formula.design(model, seen.axes)[0],
+                observation.covariance,
+                formula.design(model, observation.axes)[0],
                 start=begin,
-                total=seen.total,
-                dispersion=seen.dispersion,
+                total=observation.total,
+                dispersion=observation.dispersion,
             )
 
         below = fitted(null)
@@ -170,22 +172,28 @@ def statistics(
         if alternative is not None:
             distance = distance - fitted(alternative).distance
         return distance, below.mean.reshape(values.shape)
-    per = max(_most_cells(seen) // max(seen.possible.size, 1), 1)
+    per = max(_most_cells(observation) // max(observation.possible.size, 1), 1)
     if len(values) > per:
         parts = [
             statistics(
-                seen, values[i : i + per], null, alternative, _part(start, len(seen.shape), i, i + per)
+                observation,
+                values[i : i + per],
+                null,
+                alternative,
+                _part(start, len(observation.shape), i, i + per),
             )
             for i in range(0, len(values), per)
         ]
         return np.concatenate([t for t, _ in parts]), np.concatenate([m for _, m in parts])
-    many = seen.many(np.asarray(values, dtype=np.int64))
-    means = np.broadcast_to(_start(seen, null, start), (len(values), *seen.shape)).copy()
-    low = maximise(many, means, null.generators, tolerance=QUICK, sweeps=80, total=seen.total)
+    many = observation.many(np.asarray(values, dtype=np.int64))
+    means = np.broadcast_to(_start(observation, null, start), (len(values), *observation.shape)).copy()
+    low = maximise(many, means, null.generators, tolerance=QUICK, sweeps=80, total=observation.total)
     if alternative is None:
         high = many.saturated
     else:
-        top = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=seen.total)
+        top = maximise(
+            many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=observation.total
+        )
         high = top.log_likelihood
     return 2 * (high - low.log_likelihood), low.mean
 
@@ -195,28 +203,28 @@ def _part(start: FloatArray | None, axes: int, first: int, end: int) -> FloatArr
     return start if start is None or start.ndim == axes else start[first:end]
 
 
-def _most_cells(seen: Observed) -> int:
+def _most_cells(observation: Observed) -> int:
     """Cells of simulated tables that are worked on at once: fewer where the noise is wide."""
-    width = len(seen.channel.noise.pmf) if isinstance(seen.channel, Shifted) else 1000
+    width = len(observation.channel.noise.pmf) if isinstance(observation.channel, Shifted) else 1000
     return min(_MOST_CELLS, 100_000_000 // width)
 
 
-def _start(seen: Observed, null: Model, start: FloatArray | None) -> FloatArray:
-    return flat_start(seen.guess, null, seen.possible) if start is None else start
+def _start(observation: Observed, null: Model, start: FloatArray | None) -> FloatArray:
+    return flat_start(observation.guess, null, observation.possible) if start is None else start
 
 
 def degrees_of_freedom(
-    null: Model, alternative: Model | None, seen: Observed | JointObserved, mean: FloatArray
+    null: Model, alternative: Model | None, observation: Observed | JointObserved, mean: FloatArray
 ) -> int:
     """Difference in free parameters, counting only cells whose fitted mean is not zero."""
     used = (mean > EMPTY).reshape(-1)
-    high = int(used.sum()) if alternative is None else _rank(alternative, seen, used)
-    return high - _rank(null, seen, used)
+    high = int(used.sum()) if alternative is None else _rank(alternative, observation, used)
+    return high - _rank(null, observation, used)
 
 
-def _rank(model: Model, seen: Observed | JointObserved, used: BoolArray) -> int:
+def _rank(model: Model, observation: Observed | JointObserved, used: BoolArray) -> int:
     # Dummy variables of a complete table are independent; only empty cells can cost rank.
     if used.all():
-        return formula.coefficients(model, seen.shape)
-    matrix, _ = formula.design(model, seen.axes)
+        return formula.coefficients(model, observation.shape)
+    matrix, _ = formula.design(model, observation.axes)
     return int(np.linalg.matrix_rank(matrix[used]))

@@ -42,27 +42,29 @@ def goodness_of_fit(
     """Test that the counts follow the given cell probabilities (equal ones for all possible cells if none are given)."""
     if method not in METHODS[:2]:
         raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
-    seen = observe(source, *names, total=total)
-    share = _shares(probabilities, seen.possible)
-    level = max(float(seen.guess.sum()), 1.0) if seen.total is None else float(seen.total)
-    null = Model(_LEVEL_ONLY, seen.names)
+    observation = observe(source, *names, total=total)
+    share = _shares(probabilities, observation.possible)
+    level = (
+        max(float(observation.guess.sum()), 1.0) if observation.total is None else float(observation.total)
+    )
+    null = Model(_LEVEL_ONLY, observation.names)
 
     def of(values: FloatArray | IntArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if isinstance(seen, JointObserved):
+        if isinstance(observation, JointObserved):
             flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
             offset = np.log(np.maximum(share.reshape(-1), 1e-12))
             fitted = quasi_fit(
                 flat,
-                seen.covariance,
+                observation.covariance,
                 np.ones((share.size, 1)),
                 start=start.reshape(1, -1),
                 offset=offset,
-                total=seen.total,
+                total=observation.total,
             )
             return fitted.distance, fitted.mean.reshape(values.shape)
-        return statistics(seen, values, null, None, start)
+        return statistics(observation, values, null, None, start)
 
-    statistic, means = of(seen.values[None], level * share)
+    statistic, means = of(observation.values[None], level * share)
     observed = max(float(statistic[0]), 0.0)
     mean = means[0]
     freedom = int(np.sum(share > 0)) - 1
@@ -70,7 +72,7 @@ def goodness_of_fit(
     p_value, simulated = asymptotic, np.empty(0)
     if method == "monte-carlo":
         rng = simulation.generator(seed)
-        tables = null_tables(seen, simulation.repeated(mean, replicates), mean.sum(), rng)
+        tables = null_tables(observation, simulation.repeated(mean, replicates), mean.sum(), rng)
         p_value, simulated = largest_p(observed, [of(values, start[0])[0] for start, values in tables])
     calibration = Calibrated(
         statistic=observed,
@@ -79,11 +81,11 @@ def goodness_of_fit(
         mean=mean,
         degrees_of_freedom=freedom,
         asymptotic_p_value=asymptotic,
-        is_asymptotic_safe=is_safe(seen, mean),
+        is_asymptotic_safe=is_safe(observation, mean),
     )
     if method == "asymptotic" and not calibration.is_asymptotic_safe:
         raise ParameterError("The chi-square law is not safe at this noise; use method='monte-carlo'.")
-    return result(seen, calibration, f"Goodness of fit of {' x '.join(seen.names)}", method)
+    return result(observation, calibration, f"Goodness of fit of {' x '.join(observation.names)}", method)
 
 
 def _shares(probabilities: Sequence[float] | FloatArray | None, possible: NDArray[np.bool_]) -> FloatArray:

@@ -40,7 +40,7 @@ def _counts(mu: FloatArray, low: int, high: int) -> slice:
 
 
 def _sums(
-    seen: FloatArray, mu: FloatArray, span: slice
+    chances: FloatArray, mu: FloatArray, span: slice
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Likelihood (scaled by the peak of each node), residual, variance and log-likelihood at some means."""
     a = np.arange(span.start, span.stop)
@@ -50,9 +50,9 @@ def _sums(
     poisson = np.exp(log_poisson - peak)
     centred = a[:, None] - mu
     with np.errstate(divide="ignore", invalid="ignore"):
-        f = seen @ poisson
-        residual = (seen @ (poisson * centred)) / f
-        variance = (seen @ (poisson * centred**2)) / f - residual**2
+        f = chances @ poisson
+        residual = (chances @ (poisson * centred)) / f
+        variance = (chances @ (poisson * centred**2)) / f - residual**2
         return f, residual, variance, np.log(f) + peak
 
 
@@ -101,16 +101,16 @@ class GridLikelihood:
         node = np.arange(int(max(near - beyond, 0.0) / step), int(far / step) + 2)
         s = np.maximum(node * step, 1e-7)
         mu = s * s / 4
-        seen = np.zeros((len(values), high - low))
-        np.put_along_axis(seen, (first - low)[:, None] + np.arange(rows.shape[1]), np.exp(rows), axis=1)
+        chances = np.zeros((len(values), high - low))
+        np.put_along_axis(chances, (first - low)[:, None] + np.arange(rows.shape[1]), np.exp(rows), axis=1)
         f, residual, variance, log_f = (np.empty((len(values), len(mu))) for _ in range(4))
         # Nodes are then taken in runs, each with the counts that it can give.
         for nodes in _runs(s) if is_wide else [slice(0, len(s))]:
             span = _counts(mu[nodes], low, high) if is_wide else slice(low, high)
-            part = _sums(seen[:, span.start - low : span.stop - low], mu[nodes], span)
+            part = _sums(chances[:, span.start - low : span.stop - low], mu[nodes], span)
             f[:, nodes], residual[:, nodes], variance[:, nodes], log_f[:, nodes] = part
         if is_wide:
-            f[log_f < np.log(seen.max(1, keepdims=True)) - _FAINT] = 0.0
+            f[log_f < np.log(chances.max(1, keepdims=True)) - _FAINT] = 0.0
         table = np.stack([log_f, residual * 2 / s, residual, 2 * variance / s - s / 2, variance], axis=-1)
         table[np.log(np.maximum(f, 1e-320)) < _LEAST_LOG] = np.nan
         if node[0] == 0:

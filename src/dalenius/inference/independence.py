@@ -44,20 +44,20 @@ def independence(
     `method` is "monte-carlo" (likelihood ratio, simulated), "asymptotic" (likelihood ratio against chi-square, refused
     where that is not safe) or "chi-square" (Pearson's statistic with the noise in its denominators, simulated).
     """
-    seen = observe(source, *names, total=total, takes_weights=True)
-    if len(seen.shape) < 2:
+    observation = observe(source, *names, total=total, takes_weights=True)
+    if len(observation.shape) < 2:
         raise ParameterError("A test of independence needs a table with at least two axes.")
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
-    null = formula.independent(seen.names)
-    title = f"Independence of {' and '.join(seen.names)}"
+    null = formula.independent(observation.names)
+    title = f"Independence of {' and '.join(observation.names)}"
     if method == "chi-square":
-        return corrected_chi_square(seen, null, title, replicates=replicates, seed=seed)
-    return nested_test(seen, null, None, title, method=method, replicates=replicates, seed=seed)
+        return corrected_chi_square(observation, null, title, replicates=replicates, seed=seed)
+    return nested_test(observation, null, None, title, method=method, replicates=replicates, seed=seed)
 
 
 def nested_test(
-    seen: Seen,
+    observation: Seen,
     null: Model,
     alternative: Model | None,
     title: str,
@@ -70,79 +70,77 @@ def nested_test(
     if method not in METHODS[:2]:
         raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
     calibration = calibrate(
-        seen, null, alternative, replicates=replicates if method == "monte-carlo" else 0, seed=seed
+        observation, null, alternative, replicates=replicates if method == "monte-carlo" else 0, seed=seed
     )
     if method == "asymptotic" and not calibration.is_asymptotic_safe:
         raise ParameterError(
             "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted mean, "
             "and that mean at least 5. Use method='monte-carlo'."
         )
-    return result(seen, calibration, title, method)
+    return result(observation, calibration, title, method)
 
 
-def result(seen: Seen, found: Calibrated, title: str, method: str) -> TestResult:
+def result(observation: Seen, level: Calibrated, title: str, method: str) -> TestResult:
     """A calibrated statistic as a test result."""
-    kind = "quadratic distance" if isinstance(seen, JointObserved) else "noise-aware likelihood ratio"
+    kind = "quadratic distance" if isinstance(observation, JointObserved) else "noise-aware likelihood ratio"
     how = (
-        f"{kind}, {len(found.simulated)} simulated measurements"
+        f"{kind}, {len(level.simulated)} simulated measurements"
         if method == "monte-carlo"
         else f"{kind}, chi-square"
     )
-    details: dict[str, Any] = {"fitted": found.mean, "simulated": found.simulated}
-    if found.is_asymptotic_safe:
-        details["asymptotic_p_value"] = found.asymptotic_p_value
+    details: dict[str, Any] = {"fitted": level.mean, "simulated": level.simulated}
+    if level.is_asymptotic_safe:
+        details["asymptotic_p_value"] = level.asymptotic_p_value
     return TestResult(
         name=title,
-        statistic=found.statistic,
-        p_value=found.p_value if method == "monte-carlo" else found.asymptotic_p_value,
+        statistic=level.statistic,
+        p_value=level.p_value if method == "monte-carlo" else level.asymptotic_p_value,
         method=how,
-        degrees_of_freedom=found.degrees_of_freedom,
-        assumptions=(sampling_note(seen), *seen.notes),
+        degrees_of_freedom=level.degrees_of_freedom,
+        assumptions=(sampling_note(observation), *observation.notes),
         details=details,
     )
 
 
-def sampling_note(seen: Seen) -> str:
+def sampling_note(observation: Seen) -> str:
     """What is assumed of the counts."""
-    if isinstance(seen, JointObserved) and seen.dispersion is not None:
+    if isinstance(observation, JointObserved) and observation.dispersion is not None:
         return (
             "Assumes records that were drawn independently of one another, with weights that were fixed before, and the published law of"
             " the noise."
         )
-    if seen.total is None:
+    if observation.total is None:
         return "Assumes independent Poisson counts and the published law of the noise."
-    return (
-        f"Assumes multinomial counts with the public total {seen.total:,} and the published law of the noise."
-    )
+    return f"Assumes multinomial counts with the public total {observation.total:,} and the published law of the noise."
 
 
 def corrected_chi_square(
-    seen: Seen, null: Model, title: str, *, replicates: int = 999, seed: int = 0
+    observation: Seen, null: Model, title: str, *, replicates: int = 999, seed: int = 0
 ) -> TestResult:
     """Sum of (x - mu)^2 / (mu + v) at the noise-aware fit; simulated unless `replicates` is 0.
 
     With `replicates` = 0 the chi-square law is used, which needs mu + v large.
     """
-    fit = fit_one(seen, null)
-    variance = seen.variance(fit.mean)
-    freedom = degrees_of_freedom(null, None, seen, fit.mean)
+    fit = fit_one(observation, null)
+    variance = observation.variance(fit.mean)
+    freedom = degrees_of_freedom(null, None, observation, fit.mean)
 
     def distance(guess: Any, mean: Any) -> Any:
-        axes = tuple(range(-len(seen.shape), 0))
-        return ((guess - mean) ** 2 / np.maximum(mean + variance, 1e-12) * seen.possible).sum(axes)
+        axes = tuple(range(-len(observation.shape), 0))
+        return ((guess - mean) ** 2 / np.maximum(mean + variance, 1e-12) * observation.possible).sum(axes)
 
-    observed = float(distance(seen.guess, fit.mean))
+    observed = float(distance(observation.guess, fit.mean))
     asymptotic = float(chdtrc(max(freedom, 1), observed))
     details: dict[str, Any] = {"fitted": fit.mean}
-    if is_safe(seen, fit.mean) or not replicates:
+    if is_safe(observation, fit.mean) or not replicates:
         details["asymptotic_p_value"] = asymptotic
     p_value, how = asymptotic, "corrected chi-square against chi-square; needs mean plus noise variance large"
     if replicates:
         rng = simulation.generator(seed)
-        means = null_means(seen, fit.mean, null, replicates, rng)
+        means = null_means(observation, fit.mean, null, replicates, rng)
         alternatives = [
-            distance(seen.guesses(values), statistics(seen, values, null, None, start)[1])
-            for start, values in null_tables(seen, means, fit.mean.sum(), rng)
+            distance(observation.guesses(values), statistics(observation, values, null, None, start)[1])
+            for start, values in null_tables(observation, means, fit.mean.sum(), rng)
         ]
         p_value, details["simulated"] = largest_p(observed, alternatives)
         how = f"corrected chi-square, {replicates} simulated measurements"
@@ -152,6 +150,6 @@ def corrected_chi_square(
         p_value=p_value,
         method=how,
         degrees_of_freedom=freedom,
-        assumptions=(sampling_note(seen), *seen.notes),
+        assumptions=(sampling_note(observation), *observation.notes),
         details=details,
     )

@@ -42,7 +42,7 @@ class LoglinearFit:
     """A fitted model. `coefficients` are on the log scale, first labels as reference."""
 
     model: Model
-    seen: Seen
+    observation: Seen
     fit: Fit
     design: FloatArray
     labels: tuple[str, ...]
@@ -68,7 +68,7 @@ class LoglinearFit:
     @property
     def p_value(self) -> float | None:
         """Of the deviance against chi-square where that is safe; use `compare` for a simulated one."""
-        if self.degrees_of_freedom < 1 or not is_safe(self.seen, self.fitted):
+        if self.degrees_of_freedom < 1 or not is_safe(self.observation, self.fitted):
             return None
         return float(chdtrc(self.degrees_of_freedom, max(self.deviance, 0.0)))
 
@@ -81,7 +81,9 @@ class LoglinearFit:
         contrast[place] = 1.0
         made: Interval | None = None
         if interval == "profile":
-            made = coefficient_interval(self.seen, self.design, self.fit, contrast, confidence=confidence)
+            made = coefficient_interval(
+                self.observation, self.design, self.fit, contrast, confidence=confidence
+            )
         elif interval != "none":
             raise ParameterError(f"interval must be 'profile' or 'none'; received {interval!r}.")
         return Estimate(
@@ -89,7 +91,7 @@ class LoglinearFit:
             value=float(self.fit.coefficients[place]),
             std_error=sqrt(max(float(self.covariance[place, place]), 0.0)),
             interval=made,
-            assumptions=(sampling_note(self.seen), *self.seen.notes),
+            assumptions=(sampling_note(self.observation), *self.observation.notes),
         )
 
     @property
@@ -97,7 +99,7 @@ class LoglinearFit:
         """Every coefficient with its standard error."""
         errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         # A column that lives on structural zeros alone cannot be estimated.
-        errors[~self.design[self.seen.possible.reshape(-1)].any(0)] = nan
+        errors[~self.design[self.observation.possible.reshape(-1)].any(0)] = nan
         return {
             label: Estimate(name=label, value=float(b), std_error=float(e))
             for label, b, e in zip(self.labels, self.fit.coefficients, errors, strict=True)
@@ -116,7 +118,7 @@ class LoglinearFit:
         )
         fit = f"deviance {short(self.deviance)} on {free} degree{'' if free == 1 else 's'} of freedom, {tail}"
         lines = [
-            f"Log-linear model {self.model.notation} of {' x '.join(self.seen.names)}",
+            f"Log-linear model {self.model.notation} of {' x '.join(self.observation.names)}",
             f"  {fit if free > 0 else 'saturated: as many coefficients as cells, nothing left to test'}",
         ]
         table = self.coefficients
@@ -127,14 +129,16 @@ class LoglinearFit:
             lines.append(f"  {label:{width}s} {_cell(table[label])}")
         if len(wanted) > _MOST_PRINTED:
             lines.append(f"  … and {len(wanted) - _MOST_PRINTED} more")
-        return "\n".join([*lines, f"  {sampling_note(self.seen)}", *(f"  {n}" for n in self.seen.notes)])
+        return "\n".join(
+            [*lines, f"  {sampling_note(self.observation)}", *(f"  {n}" for n in self.observation.notes)]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
         return {
             "model": str(self.model),
             "notation": self.model.notation,
-            "axes": list(self.seen.names),
+            "axes": list(self.observation.names),
             "deviance": self.deviance,
             "degrees_of_freedom": self.degrees_of_freedom,
             "p_value": self.p_value,
@@ -144,7 +148,7 @@ class LoglinearFit:
                 for e in self.coefficients.values()
             ],
             "fitted": self.fitted.reshape(-1).tolist(),
-            "assumptions": [sampling_note(self.seen), *self.seen.notes],
+            "assumptions": [sampling_note(self.observation), *self.observation.notes],
         }
 
     def __repr__(self) -> str:
@@ -204,18 +208,18 @@ def _exp(value: float) -> float:
 
 def loglinear(source: Source, model: str | Model, *names: str, total: int | None = None) -> LoglinearFit:
     """Fit a hierarchical log-linear model, such as "A*B + C"."""
-    seen = observe(source, *names, total=total, takes_weights=True)
-    chosen = formulas.model(model, seen.names)
-    matrix, labels = formulas.design(chosen, seen.axes)
-    fit = fit_one(seen, chosen)
+    observation = observe(source, *names, total=total, takes_weights=True)
+    chosen = formulas.model(model, observation.names)
+    matrix, labels = formulas.design(chosen, observation.axes)
+    fit = fit_one(observation, chosen)
     return LoglinearFit(
         model=chosen,
-        seen=seen,
+        observation=observation,
         fit=fit,
         design=matrix,
         labels=tuple(labels),
-        deviance=2 * (saturated_log_likelihood(seen) - fit.log_likelihood),
-        degrees_of_freedom=degrees_of_freedom(chosen, None, seen, fit.mean),
+        deviance=2 * (saturated_log_likelihood(observation) - fit.log_likelihood),
+        degrees_of_freedom=degrees_of_freedom(chosen, None, observation, fit.mean),
     )
 
 
@@ -224,23 +228,23 @@ def logistic(source: Source, outcome: str, predictors: str, *names: str) -> Logl
 
     The predictors' joint distribution is left free; coefficients that name the outcome are the log odds ratios.
     """
-    seen = observe(source, *names)
-    if outcome not in seen.names:
-        raise UnknownName.among("axis", outcome, seen.names)
-    own = seen.names.index(outcome)
-    effects = formulas.model(predictors, seen.names)
+    observation = observe(source, *names)
+    if outcome not in observation.names:
+        raise UnknownName.among("axis", outcome, observation.names)
+    own = observation.names.index(outcome)
+    effects = formulas.model(predictors, observation.names)
     if any(own in term for term in effects.terms):
         raise ParameterError("The outcome cannot be among its own predictors.")
-    others = frozenset(k for k in range(len(seen.names)) if k != own)
+    others = frozenset(k for k in range(len(observation.names)) if k != own)
     terms = formulas.closed([others, *(term | {own} for term in effects.terms)])
-    whole = loglinear(seen, Model(terms, seen.names))
+    whole = loglinear(observation, Model(terms, observation.names))
     prefix = f"{outcome}["
     shown = tuple(
         label for label in whole.labels if any(part.startswith(prefix) for part in label.split(":"))
     )
     return LoglinearFit(
         model=whole.model,
-        seen=seen,
+        observation=observation,
         fit=whole.fit,
         design=whole.design,
         labels=whole.labels,

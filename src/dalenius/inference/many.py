@@ -35,23 +35,23 @@ class Many:
     def __call__(self, mean: FloatArray, select: IntArray) -> Moments:
         """Moments of the selected tables."""
         if len(self._grids) == 1:
-            found = self._grids[0][1](mean.reshape(len(mean), -1), select).reshaped(mean.shape)
+            moments = self._grids[0][1](mean.reshape(len(mean), -1), select).reshaped(mean.shape)
         elif self._direct is None:
             parts = [np.zeros(mean.shape) for _ in range(3)]
             for here, grid in self._grids:
                 own = grid(mean[:, here], select)
                 for part, source in zip(parts, (own.log_likelihood, own.residual, own.variance), strict=True):
                     part[:, here] = source
-            found = Moments(*parts)
+            moments = Moments(*parts)
         else:
             cells = np.arange(prod(self._shape)).reshape(self._shape)[select].reshape(-1)
-            found = self._direct.at_cells(cells, mean.reshape(-1)).reshaped(mean.shape)
+            moments = self._direct.at_cells(cells, mean.reshape(-1)).reshaped(mean.shape)
         if self._possible.all():
-            return found
+            return moments
         return Moments(
-            found.log_likelihood * self._possible,
-            found.residual * self._possible,
-            found.variance * self._possible,
+            moments.log_likelihood * self._possible,
+            moments.residual * self._possible,
+            moments.variance * self._possible,
         )
 
     @property

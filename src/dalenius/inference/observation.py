@@ -103,12 +103,12 @@ class Observed:
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """A new measurement of each table of counts."""
-        seen = self.channel.send(counts, rng)
+        observation = self.channel.send(counts, rng)
         if isinstance(self.channel, Grouped):
-            seen[:, ~self.possible, 0] = 0
+            observation[:, ~self.possible, 0] = 0
         else:
-            seen[:, ~self.possible] = 0
-        return seen
+            observation[:, ~self.possible] = 0
+        return observation
 
     def guesses(self, values: FloatArray | IntArray) -> FloatArray:
         """Unbiased values of simulated tables."""
@@ -222,21 +222,21 @@ def find_table(release: Release, names: Sequence[str]) -> Table:
     return min(fitting, key=lambda t: t.space.size)
 
 
-def reorder(seen: Observed, names: Sequence[str]) -> Observed:
+def reorder(observation: Observed, names: Sequence[str]) -> Observed:
     """The same table with its axes in the order in which they were asked for."""
-    if not names or tuple(names) == seen.names:
-        return seen
-    order = [seen.names.index(name) for name in names]
-    channel = seen.channel
+    if not names or tuple(names) == observation.names:
+        return observation
+    order = [observation.names.index(name) for name in names]
+    channel = observation.channel
     if isinstance(channel, Grouped):
         channel = Grouped(channel.noises, np.transpose(channel.groups, order))
-    rest = list(range(len(order), seen.values.ndim))
+    rest = list(range(len(order), observation.values.ndim))
     return replace(
-        seen,
-        axes=tuple(seen.axes[k] for k in order),
-        values=np.transpose(seen.values, [*order, *rest]),
+        observation,
+        axes=tuple(observation.axes[k] for k in order),
+        values=np.transpose(observation.values, [*order, *rest]),
         channel=channel,
-        possible=np.transpose(seen.possible, order),
+        possible=np.transpose(observation.possible, order),
     )
 
 
@@ -250,11 +250,11 @@ def adjusted_note(release: Release) -> tuple[str, ...]:
     return (ADJUSTED.format(names=", ".join(names) or "clipped or rounded"),)
 
 
-def refuse_censored(seen: object, what: str) -> None:
+def refuse_censored(observation: object, what: str) -> None:
     """Sums, differences and shares need values that are unbiased; hidden small counts are not."""
-    if isinstance(seen, Observed) and isinstance(seen.channel, CensoredShift):
+    if isinstance(observation, Observed) and isinstance(observation.channel, CensoredShift):
         raise Unsupported(
-            f"Counts below {seen.channel.least} are shown as 0, so that {what} have no valid error; tests of models and"
+            f"Counts below {observation.channel.least} are shown as 0, so that {what} have no valid error; tests of models and"
             " intervals of single cells use the law of what is shown."
         )
 

@@ -35,10 +35,10 @@ def observe(source: Source, *names: str, total: int | None = None, takes_weights
     return _several(source, names).with_total(total)
 
 
-def _named(seen: Seen, names: Sequence[str]) -> Seen:
-    if isinstance(seen, Observed) and names:
-        return reorder(seen, names)
-    return seen
+def _named(observation: Seen, names: Sequence[str]) -> Seen:
+    if isinstance(observation, Observed) and names:
+        return reorder(observation, names)
+    return observation
 
 
 def _single(release: Release, names: Sequence[str]) -> Seen:
@@ -52,8 +52,8 @@ def _single(release: Release, names: Sequence[str]) -> Seen:
     note = adjusted_note(release)
     block = _exact_block(release, table, wanted)
     if block is not None:
-        seen = reorder(of_block(block, wanted), wanted)
-        return replace(seen, notes=note)
+        observation = reorder(of_block(block, wanted), wanted)
+        return replace(observation, notes=note)
     if isinstance(release.law, Joint):
         joint = of_joint(release, table, wanted)
         return replace(joint, notes=note + joint.notes)

@@ -23,7 +23,7 @@ FARTHEST = 16.0
 
 
 def coefficient_interval(
-    seen: Observed | JointObserved,
+    observation: Observed | JointObserved,
     matrix: FloatArray,
     fit: Fit,
     contrast: FloatArray,
@@ -32,7 +32,7 @@ def coefficient_interval(
 ) -> Interval:
     """For contrast' beta: profile likelihood, or the normal interval for a joint law."""
     checked(confidence)
-    if isinstance(seen, JointObserved):
+    if isinstance(observation, JointObserved):
         error = sqrt(max(float(contrast @ covariance(fit) @ contrast), 0.0))
         centre, reach = float(contrast @ fit.coefficients), float(ndtri((1 + confidence) / 2)) * error
         return _made(centre - reach, centre + reach, confidence, "normal, quasi-likelihood")
@@ -45,7 +45,7 @@ def coefficient_interval(
 
         def at(distance: float) -> float:
             value = centre + direction * distance
-            held = newton(seen, free, _moved(state["mean"], basis, value, free), offset=basis * value)
+            held = newton(observation, free, _moved(state["mean"], basis, value, free), offset=basis * value)
             state["mean"] = held.mean
             return 2 * (fit.log_likelihood - held.log_likelihood) - limit
 

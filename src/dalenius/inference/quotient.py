@@ -49,10 +49,10 @@ def ratio(
     confidence: float = 0.95,
 ) -> Estimate:
     """Count of one selection over count of another; ends may be infinite where the denominator may be zero."""
-    seen = observed_for(source, {**numerator, **denominator})
-    above, below = selection(seen, numerator), selection(seen, denominator)
+    observation = observed_for(source, {**numerator, **denominator})
+    above, below = selection(observation, numerator), selection(observation, denominator)
     name = f"ratio of {describe(numerator)} to {describe(denominator)}"
-    return _ratio(seen, above, below, name, kind, confidence)
+    return _ratio(observation, above, below, name, kind, confidence)
 
 
 def proportion(
@@ -64,15 +64,15 @@ def proportion(
     confidence: float = 0.95,
 ) -> Estimate:
     """Share of a selection in a larger one (in the whole table if none is named)."""
-    seen = observed_for(source, {**part, **(whole or {})})
-    inner, outer = selection(seen, part), selection(seen, whole or {})
+    observation = observed_for(source, {**part, **(whole or {})})
+    inner, outer = selection(observation, part), selection(observation, whole or {})
     if np.any(inner > outer):
         raise ParameterError(
             "A proportion needs a part that lies inside the whole; use ratio for other quotients."
         )
-    odds = _ratio(seen, inner, outer - inner, "odds", kind, confidence)
+    odds = _ratio(observation, inner, outer - inner, "odds", kind, confidence)
     assert odds.interval is not None
-    x = seen.guess.reshape(-1)
+    x = observation.guess.reshape(-1)
     whole_value = float(outer @ x)
     value = float(inner @ x) / whole_value if whole_value > 0 else float("nan")
     value = min(max(value, 0.0), 1.0)
@@ -89,25 +89,30 @@ def proportion(
 
 
 def _ratio(
-    seen: Seen | TreeObserved, above: FloatArray, below: FloatArray, name: str, kind: str, confidence: float
+    observation: Seen | TreeObserved,
+    above: FloatArray,
+    below: FloatArray,
+    name: str,
+    kind: str,
+    confidence: float,
 ) -> Estimate:
     checked(confidence)
-    check_kind(kind, seen)
+    check_kind(kind, observation)
     if not below.any() or not above.any():
         raise ParameterError("Both parts of a ratio need at least one cell.")
-    x = seen.guess.reshape(-1)
-    covariance = noise_covariance(seen, np.stack([above, below]))
+    x = observation.guess.reshape(-1)
+    covariance = noise_covariance(observation, np.stack([above, below]))
     if kind == "parameter":
         mean = np.maximum(x, 0.0)
         covariance = covariance + (np.stack([above, below]) * mean) @ np.stack([above, below]).T
     up, down = float(above @ x), float(below @ x)
     value = up / down if down > 0 else float("nan")
     laws = None
-    if kind == "population" and isinstance(seen, Observed) and not np.any(above * below):
-        first, second = noise_of(seen, above), noise_of(seen, below)
+    if kind == "population" and isinstance(observation, Observed) and not np.any(above * below):
+        first, second = noise_of(observation, above), noise_of(observation, below)
         if first is not None and second is not None and len(first.pmf) * len(second.pmf) <= _MOST_PAIRS:
             laws = (first, second)
-    reach = standard_errors(seen, kind, confidence)
+    reach = standard_errors(observation, kind, confidence)
     low, high = _fieller(up, down, covariance, laws, reach, confidence)
     is_normal = reach <= ndtri((1 + confidence) / 2)
     how = "normal with exact covariance" if is_normal else "exact covariance, quantiles of Laplace noise"
@@ -118,7 +123,7 @@ def _ratio(
         value=value,
         std_error=sqrt(max(float(slope @ covariance @ slope), 0.0)) if down > 0 else float("nan"),
         interval=made(low, high, confidence, named_kind(kind), how),
-        assumptions=assumptions(seen, kind),
+        assumptions=assumptions(observation, kind),
     )
 
 

@@ -49,8 +49,8 @@ def small_areas(
     if not isinstance(source.law, Additive) and not joint.is_combined(source.law):
         raise refusal(source.law)
     groups = _groups(source, table, within)
-    seen = _Areas(table.values, table.variance, groups, _mean_variances(source, table, groups))
-    values, error = seen.fitted()
+    areas = _Areas(table.values, table.variance, groups, _mean_variances(source, table, groups))
+    values, error = areas.fitted()
     reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error
     least = 0.0 if table.measure == "count" else -np.inf
     return IntervalTable(

@@ -77,7 +77,7 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
     resolved = [resolve(domain, request.axes, m) for m in request.margins]
     shape = tuple(len(axis) for axis in request.axes)
     whole: View = tuple(tuple(range(n)) for n in shape)
-    found = []
+    plans = []
     for purse in purses(request.definition, request.budget):
         options = [("interior", [(whole, request.axes, Fraction(1))])]
         if not request.structural_zeros and prod(shape) <= MOST_DENSE_CELLS and len(resolved) > 1:
@@ -86,15 +86,15 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
             options.append(("split", [(v, a, p) for (v, a), p in zip(resolved, parts, strict=True)]))
         for name, steps in options:
             if request.strategy in (None, name):
-                found.append(_priced(request, purse, name, steps, resolved))
-    if not found:
+                plans.append(_priced(request, purse, name, steps, resolved))
+    if not plans:
         where = "where impossible cells are shown" if request.structural_zeros else "along hierarchies"
         raise Unsupported(
             f"The strategy {request.strategy!r} is not available {where} with this objective. Leave it out, name 'interior', or write"
             ' objective = "cells" and name none.'
         )
     score = 1 if request.objective == "maximum" else 0
-    best = min(found, key=lambda option: option[0][score])
+    best = min(plans, key=lambda option: option[0][score])
     (_, measurements, law, preview) = best
     preview["alternatives"] = [
         {
@@ -103,7 +103,7 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
             "rmse": o[0][0],
             "largest_std_error": o[0][1],
         }
-        for o in found
+        for o in plans
     ]
     return measurements, law, _assemble(request, resolved, law), preview
 

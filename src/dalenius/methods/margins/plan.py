@@ -278,9 +278,9 @@ def _within(setting: Setting, purse: Allotment, strategy: Any) -> Candidate:
     )
 
 
-def _best(request: MarginsAsked, setting: Setting, found: Sequence[Candidate]) -> TablePlan:
+def _best(request: MarginsAsked, setting: Setting, candidates: Sequence[Candidate]) -> TablePlan:
     """The option with the least error that the definition prices within the budget."""
-    ready = ((option, option.law(setting)) for option in sorted(found, key=lambda o: o.score))
+    ready = ((option, option.law(setting)) for option in sorted(candidates, key=lambda o: o.score))
     return _first(
         request,
         (
@@ -288,7 +288,7 @@ def _best(request: MarginsAsked, setting: Setting, found: Sequence[Candidate]) -
                 option.measurements(setting),
                 law,
                 _assemble(setting, law, request.measure),
-                _preview(setting, option, found),
+                _preview(setting, option, candidates),
             )
             for option, law in ready
         ),
@@ -398,7 +398,7 @@ def _assemble(setting: Setting, law: Joint, measure: str) -> Callable[[tuple[Blo
     return assemble
 
 
-def _preview(setting: Setting, best: Candidate, found: Sequence[Candidate]) -> dict[str, Any]:
+def _preview(setting: Setting, best: Candidate, candidates: Sequence[Candidate]) -> dict[str, Any]:
     workload = setting.workload
     widest = max(workload.margins, key=workload.size)
     error = workload.variance(best.components, widest) ** 0.5
@@ -427,6 +427,6 @@ def _preview(setting: Setting, best: Candidate, found: Sequence[Candidate]) -> d
                 "largest_std_error": workload.worst(option.components),
                 "rmse_before_least_squares": option.before,
             }
-            for option in sorted(found, key=lambda o: o.score)
+            for option in sorted(candidates, key=lambda o: o.score)
         ],
     }

@@ -169,8 +169,8 @@ def _moved(one: list[int], other: list[int]) -> int:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
-def _is_one_more(found: dict[str, list[int]], without: dict[str, list[int]]) -> bool:
-    longer, shorter = list(found["values"]), without["values"]
+def _is_one_more(counts: dict[str, list[int]], without: dict[str, list[int]]) -> bool:
+    longer, shorter = list(counts["values"]), without["values"]
     for value in shorter:
         if value not in longer:
             return False
