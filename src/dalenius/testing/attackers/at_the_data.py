@@ -137,7 +137,10 @@ def pairs(
         return
     rows = list({repr(unit): unit for unit in data}.values())
     public = step if isinstance(step, BootstrapTotals) and step.membership is Membership.PUBLIC else None
-    sizes = range(len(data) + (not domain.neighbours.is_replace))
+    is_replace = domain.neighbours.is_replace
+    # Where the number of rows is declared, every data set that is meant has so many.
+    least = len(data) - 1 if is_replace and domain.public_size is not None else 0
+    sizes = range(least, len(data) + (not is_replace))
     for others in (o for size in sizes for o in combinations_with_replacement(rows, size)):
         if not domain.neighbours.is_replace:
             yield from (((*others, unit), others) for unit in rows)
