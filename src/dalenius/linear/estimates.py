@@ -267,7 +267,6 @@ def _quotient(
     offset: float = 0.0,
     least: float = 1.0,
     is_binomial: bool = False,
-    is_weighted: bool = False,
     records: FloatArray | float = np.inf,
 ) -> Estimated:
     """offset + scale * above / below; `spread` are the sums of squares and products of what rows add to the two.
@@ -323,7 +322,6 @@ def _quotient(
         sampled=None if spread is None else sampled,
         ends=ends,
         counts=below if least == 1 else None,
-        lost=uncertainty > (noise + sampling) ** 2 if is_weighted else None,
     )
 
 
@@ -420,7 +418,6 @@ def _weighted_mean(parts: Parts) -> Estimated:
         spread,
         offset=offset,
         least=parts.number("least"),
-        is_weighted=True,
         records=records,
     )
     return replace(estimate, counts=below.times(step))
@@ -435,7 +432,7 @@ def _weighted_ratio(parts: Parts) -> Estimated:
         )
         spread = (first, second, third)
     above, below = parts.raw("total"), parts.raw("total of the other")
-    return _quotient(parts, above, below, spread, least=parts.number("least"), is_weighted=True)
+    return _quotient(parts, above, below, spread, least=parts.number("least"))
 
 
 def _weighted_total(parts: Parts) -> Estimated:
