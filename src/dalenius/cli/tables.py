@@ -264,7 +264,11 @@ def _numbers(
         line = [text, number(half, digits), _ends(low, high, digits)]
         if has_sampling:
             low, high = (float(end) for end in wider[i])
-            line += [number(_above(max(high - value, value - low), digits), digits), _ends(low, high, digits)]
+            if isnan(low) or isnan(high):
+                line += ["–", "–"]
+            else:
+                half = _above(max(high - value, value - low), digits)
+                line += [number(half, digits), _ends(low, high, digits)]
         yield line
 
 

@@ -31,6 +31,7 @@ from dalenius.methods._moments import (
     MANY,
     NOISE_ALONE,
     MeasuredPart,
+    check_reach,
     check_size,
     estimate_tables,
     noisy,
@@ -157,6 +158,8 @@ def _parts(
     low, high, of = first.candidates[0], first.candidates[-1], question.of
     query = replace(rows_with(question), aggregate=Aggregate.TOTAL)
     check_size(question, of, (high - low) ** 2)
+    if wants_sampling(question):
+        check_reach(question)
     base = ClippedSums(
         query=query,
         low=low,

@@ -181,6 +181,16 @@ def check_size(question: Question, variable: str, largest: int) -> None:
         )
 
 
+def check_reach(question: Question) -> None:
+    """A square of any declared value, about any other, must be one that engines take; refused by the declaration alone."""
+    if (question.bounds.high - question.bounds.low) ** 2 >= _LIMIT:
+        raise TooLarge(
+            f"Squares of {question.of!r} reach 2^62 in its declared steps. Use a coarser step or narrower bounds; a mean with"
+            ' error = "noise" needs no squares.',
+            variable=question.of,
+        )
+
+
 def plan_estimate(
     question: Question,
     estimate: str,
