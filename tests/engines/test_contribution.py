@@ -121,8 +121,10 @@ def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rul
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons) == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("many", [1, 1 << 25])
 @NEWER_RULES
-def test_many_persons_in_several_stretches_equal_one_by_one(rule, monkeypatch) -> None:
+def test_many_persons_in_several_stretches_equal_one_by_one(rule, many, monkeypatch) -> None:
+    monkeypatch.setattr(_row_choice, "_MANY_ROWS", many)
     monkeypatch.setattr(_people, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(_contribution, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(_row_choice, "_ROWS_OF_GROUP", 7)

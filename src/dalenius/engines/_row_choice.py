@@ -9,6 +9,7 @@ are like: a person's rows change the work on these rows and nothing else.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
-_PART_BITS = 10
+_PART_BITS = 8
 _ROWS_OF_GROUP = 1 << 15
 _ROWS_OF_CHUNK = 1 << 19
+_MANY_ROWS = 1 << 25
+_FINER_BITS = 4
 _ROUNDS = 6
 _STRETCH = 1 << 13
-_PARTS = np.arange(2**_PART_BITS, dtype=np.uint16)
+_PARTS = np.arange(2**_PART_BITS, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +68,7 @@ class RowChoice:
 
     def _part(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool) -> None:
         """Bring rows into the order of their parts."""
-        short = _first_bits(persons, self._factors[0])
+        short = _bits(persons, self._factors[0], 0)
         order = np.argsort(short, kind="stable")
         self._chunks.append(
             _Chunk(
@@ -98,27 +101,45 @@ class RowChoice:
         groups = min(2**_PART_BITS, 1 << (rows // _ROWS_OF_GROUP).bit_length())
         step = 2**_PART_BITS // groups
         for first in range(0, 2**_PART_BITS, step):
-            self._decide(first, first + step)
+            self._decide(first, first + step, is_finer=rows >= _MANY_ROWS)
         self._table = np.empty(0, dtype=np.int64)
         self._chunks.reverse()
         while self._chunks:
             yield self._chunks.pop()
 
-    def _decide(self, first: int, last: int) -> None:
-        """On the rows of some parts, and so on all rows of their persons."""
+    def _decide(self, first: int, last: int, *, is_finer: bool) -> None:
+        """On the rows of some parts, and so on all rows of their persons; parts of very many rows are parted once more."""
         spans = [(chunk, chunk.bounds[first], chunk.bounds[last]) for chunk in self._chunks]
         if not spans:
             return
         persons = np.concatenate([chunk.persons[start:stop] for chunk, start, stop in spans])
         contents = np.concatenate([chunk.contents[start:stop] for chunk, start, stop in spans])
-        keep = self._kept(persons, contents)
+        keep = (
+            self._kept_by_parts(persons, contents) if is_finer else self._kept(persons, contents, _PART_BITS)
+        )
         done = 0
         for chunk, start, stop in spans:
             chunk.keep[start:stop] = keep[done : done + stop - start]
             done += stop - start
 
-    def _kept(self, persons: IntArray, contents: NDArray[Any]) -> Mask:
-        places, size = self._places(persons)
+    def _kept_by_parts(self, persons: IntArray, contents: NDArray[Any]) -> Mask:
+        """By the next bits of the product: again all rows of a person are together."""
+        short = _bits(persons, self._factors[0], _PART_BITS)
+        order = np.argsort(short, kind="stable")
+        ends = [
+            *np.searchsorted(short[order], _PARTS[:: 2 ** (_PART_BITS - _FINER_BITS)]).tolist(),
+            len(order),
+        ]
+        keep = np.empty(len(persons), dtype=np.bool_)
+        for start, stop in pairwise(ends):
+            rows = order[start:stop]
+            own = np.take(persons, rows), np.take(contents, rows)
+            keep[rows] = self._kept(*own, _PART_BITS + _FINER_BITS)
+        return keep
+
+    def _kept(self, persons: IntArray, contents: NDArray[Any], used: int) -> Mask:
+        """Which rows stay; so many first bits of the product are the same for all."""
+        places, size = self._places(persons, used)
         counts = np.bincount(places, minlength=size)
         self.persons += int(np.count_nonzero(counts))
         is_over = counts > self._most
@@ -132,14 +153,14 @@ class RowChoice:
         keep[rows] = first_rows(owners, hashes, counts[over], self._most)
         return keep
 
-    def _places(self, persons: IntArray) -> tuple[IntArray, int]:
+    def _places(self, persons: IntArray, used: int) -> tuple[IntArray, int]:
         """A place for each row, the same for two rows exactly if they have one person; and how many places there are."""
         places = rows = np.empty(0, dtype=np.int64)
         size = 0
         for factor in self._factors:
             bits = max(4, len(persons).bit_length())
             words = persons.view(np.uint64) * factor
-            words <<= np.uint64(_PART_BITS)
+            words <<= np.uint64(used)
             words >>= np.uint64(64 - bits)
             own = words.view(np.int64)
             # Of persons who share a place the one written last has it; what stood there before does not matter.
@@ -166,13 +187,15 @@ class RowChoice:
         return self._table[:size]
 
 
-def _first_bits(persons: IntArray, factor: np.uint64) -> NDArray[np.uint16]:
-    """The first bits of products, a stretch at a time: what is worked out of it stays in the cache."""
-    first = np.empty(len(persons), dtype=np.uint16)
+def _bits(persons: IntArray, factor: np.uint64, used: int) -> NDArray[np.uint8]:
+    """Eight bits of products after the first ones, a stretch at a time: what is worked out of it stays in the cache."""
+    bits = np.empty(len(persons), dtype=np.uint8)
     for start in range(0, len(persons), _STRETCH):
         part = slice(start, start + _STRETCH)
-        first[part] = persons[part].view(np.uint64) * factor >> np.uint64(64 - _PART_BITS)
-    return first
+        words = persons[part].view(np.uint64) * factor
+        words >>= np.uint64(64 - _PART_BITS - used)
+        bits[part] = words.astype(np.uint8)
+    return bits
 
 
 def first_rows(owners: IntArray, hashes: Words, sizes: IntArray, most: int) -> Mask:
