@@ -51,6 +51,24 @@ def test_both_selections_lose_at_most_epsilon(relation: Relation, rows: int) -> 
     assert worst <= 1 + 1e-9 and worst > 0.5
 
 
+@pytest.mark.parametrize("relation", list(Relation))
+def test_both_selections_lose_at_most_the_stated_rho(relation: Relation) -> None:
+    """Tight enough that a rho of half the size would not do: both quantiles lie near the middle, where one row moves both."""
+    made, worst = step(relation, high=20, candidates=tuple(range(21)), tail=Fraction(49, 100)), 0.0
+    is_replace = relation is Relation.REPLACE
+    for others in (o for n in range(3) for o in combinations_with_replacement((0, 10, 20), n)):
+        units = [(x,) for x in (0, 10, 20)] + ([] if is_replace else [()])
+        laws = {unit: [float(p) for p in made.chances(counts(made, others + unit))] for unit in units}
+        pairs = [(a, b) for a in laws for b in laws if a != b and (is_replace or len(a) != len(b))]
+        for a, b in pairs:
+            for order in (1.0001, 1.5, 2.0, 4.0, 16.0, 64.0):
+                moved = zip(laws[a], laws[b], strict=True)
+                divergence = log(sum(p**order * q ** (1 - order) for p, q in moved if p)) / (order - 1)
+                worst = max(worst, divergence / order)
+    rho = float(made.profile(made.neighbours).rho or 0)
+    assert 0.8 * rho < worst <= rho * (1 + 1e-9)
+
+
 def test_plenty_of_data_choose_the_candidates_at_both_ends() -> None:
     made = step(candidates=(0, 1, 2, 3, 5), epsilon=Fraction(4))
     values = (1,) * 30 + (2,) * 900 + (3,) * 70
