@@ -14,7 +14,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import exp_lower, exp_upper
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
-from dalenius.exact.quantile_selection import probabilities, score_change, score_weights
+from dalenius.exact.quantile_selection import Score, probabilities, score_change, score_weights
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 
 LOW, HIGH = 0, 5
@@ -36,10 +36,11 @@ def measurement(relation, q="1/2", epsilon="1", **more):
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("q", ["1/2", "1/4", "9/10"])
 @pytest.mark.parametrize("epsilon", ["1/2", "2"])
-def test_no_neighbour_changes_the_odds_by_more_than_epsilon(relation, q, epsilon):
+@pytest.mark.parametrize("score", list(Score))
+def test_no_neighbour_changes_the_odds_by_more_than_epsilon(relation, q, epsilon, score):
     step = measurement(relation, q, epsilon)
     change = score_change(step.q, is_replace=relation is Relation.REPLACE, rows=1)
-    w = score_weights(step.epsilon, change, LOW, HIGH)
+    w = score_weights(step.epsilon, change, LOW, HIGH, score)
     laws = {
         data: probabilities(np.array(data, dtype=np.int64), LOW, HIGH, step.q, w)
         for n in range(5)
@@ -57,10 +58,11 @@ def test_no_neighbour_changes_the_odds_by_more_than_epsilon(relation, q, epsilon
     assert step.profile(step.neighbours).rho == step.epsilon**2 / 8
 
 
-def test_bounded_range():
+@pytest.mark.parametrize("score", list(Score))
+def test_bounded_range(score):
     """The spread of log-ratios over outputs, not only their size, is at most epsilon: the premise of epsilon^2 / 8."""
     step = measurement(Relation.REPLACE)
-    w = score_weights(step.epsilon, Fraction(2), LOW, HIGH)
+    w = score_weights(step.epsilon, Fraction(2), LOW, HIGH, score)
     for data in brute.multisets(UNIVERSE, 3):
         p = probabilities(np.array(data), LOW, HIGH, step.q, w)
         for other in brute.neighbours_of(data, UNIVERSE, Relation.REPLACE):

@@ -36,6 +36,12 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, str, int]]] = {
         {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential"},
         PURE,
     ),
+    "median by depth": ({"measure": "median", "of": "x", "score": "depth"}, PURE),
+    "medians by depth": ({"rows": ["g"], "measure": "median", "of": "x", "score": "depth"}, PURE),
+    "quantile by depth, exponential": (
+        {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential", "score": "depth"},
+        PURE,
+    ),
     "median, cauchy": ({"measure": "median", "of": "x", "method": "cauchy"}, PURE),
     "median, lomax": ({"measure": "median", "of": "x", "method": "lomax"}, PURE),
     "median, student": ({"measure": "median", "of": "x", "method": "student"}, PURE),

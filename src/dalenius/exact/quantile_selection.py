@@ -5,15 +5,23 @@ s(y) = max(0, b #{x < y} - a n, a n - b #{x <= y}), so that an atom at the answe
 from a list with w[s] / w[s + 1] <= 1 / base for every s: log w is as Lipschitz as -s log(1/base), the ratio of any
 two outputs' odds moves by at most base ** (-2 * change of s), and the draw is one uniform integer below the sum of
 weights. No floating point, no tables per data set.
+
+By depth the score is not cut at 0: s(y) = max(-D, b #{x < y} - a n, a n - b #{x <= y}). Its two parts are the same counts, each of
+which a row that is added or removed moves by a or by b - a, and a row that is replaced by at most b; a maximum of functions that move
+by at most c moves by at most c, so both scores have one sensitivity. Only an atom with the rank strictly inside it scores below 0, and
+there is at most one: every other score is the same, so its odds against every other point only grow, and among the others no odds
+change. D is public: from there on all other points together weigh less than 2^-40 of it, and more depth would show nowhere.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.law import IntArray
 from dalenius.core.randomness import RandomSource, below
@@ -26,6 +34,13 @@ _LIMB_BITS = 16
 _SAFE = 2**62
 # Beyond this rate one record away from the quantile weighs less than exp(-30), and more epsilon buys nothing.
 _LEAST_RATE, _LARGEST_RATE = Fraction(1, 5000), Fraction(60)
+
+
+class Score(StrEnum):
+    """What a grid point is judged by: its distance from the quantile, or also how deep inside it the quantile lies."""
+
+    DISTANCE = "distance"
+    DEPTH = "depth"
 
 
 def score_change(q: Fraction, *, is_replace: bool, rows: int) -> Fraction:
@@ -50,37 +65,55 @@ def check_rate(epsilon: Fraction, change: Fraction) -> None:
 
 
 class Weights(tuple[int, ...]):
-    """Whole weights by score, with their binary digits in columns, lowest first, for sums over many runs at once."""
+    """Whole weights by score, with their binary digits in columns, lowest first, for sums over many runs at once.
+
+    The first weight is that of the score -`depth`.
+    """
+
+    depth: int = 0
 
     @cached_property
-    def limbs(self) -> IntArray:
+    def limbs(self) -> NDArray[np.uint16]:
         """A row of digits of `_LIMB_BITS` bits for each weight."""
         count = -(-max(self).bit_length() // 8 // (_LIMB_BITS // 8)) + 1
         size = count * _LIMB_BITS // 8
         content = b"".join(weight.to_bytes(size, "little") for weight in self)
-        return np.frombuffer(content, dtype="<u2").reshape(len(self), count).astype(np.int64)
+        return np.frombuffer(content, dtype="<u2").reshape(len(self), count)
 
 
 @lru_cache(maxsize=128)
-def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int) -> Weights:
-    """Weights by score, flat from where all candidates together no longer matter."""
+def score_weights(
+    epsilon: Fraction, change: Fraction, low: int, high: int, score: Score = Score.DISTANCE
+) -> Weights:
+    """Weights by score, flat from where all candidates together no longer matter; by depth also flat from where only one does."""
     base = rational_base(epsilon / (2 * change))
-    return Weights(reaching_weights(base, max(high - low, 1) << _FAR_BITS, 1))
+    span = max(high - low, 1) << _FAR_BITS
+    from_zero = reaching_weights(base, span, 1)
+    if score is Score.DISTANCE:
+        return Weights(from_zero)
+    deeper = [from_zero[0]]
+    while deeper[-1] < span * from_zero[0]:
+        # Rounded down, so that no two neighbours have a ratio above 1 / base.
+        deeper.append(deeper[-1] * base.denominator // base.numerator)
+    weights = Weights((*reversed(deeper[1:]), *from_zero))
+    weights.depth = len(deeper) - 1
+    return weights
 
 
 Runs = tuple[IntArray, IntArray, IntArray]
 
 
 def score_runs(
-    ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int | None = None
+    ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int | None = None, depth: int = 0
 ) -> Runs:
-    """(first, last, score) of maximal runs of grid points with the same counts below and up to them.
+    """(first, last, score + depth) of maximal runs of grid points with the same counts below and up to them.
 
-    Values are sorted, and scores are distances from a rank in parts of a record. The runs follow each other without a gap. With
-    `reach`, runs whose scores are at least so large may be put together, at scores that are not smaller than it.
+    Values are sorted, and scores are distances from a rank in parts of a record, or how deep inside an atom it lies, up to `depth`, below
+    zero. The runs follow each other without a gap. With `reach`, runs whose last entries are at least so large may be put together, at
+    entries that are not smaller than it.
     """
     if reach is not None:
-        return _near_runs(ordered, low, high, parts, rank, reach)
+        return _near_runs(ordered, low, high, parts, rank, reach, depth)
     ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     counts = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
     # A gap before the first value, a value, a gap, …, and a gap after the last: every value is a run of one point.
@@ -89,14 +122,14 @@ def score_runs(
     firsts[2::2] += 1
     lasts[:-1:2] -= 1
     around = parts * np.repeat(counts, 2) - rank
-    scores = np.maximum(0, np.maximum(around[:-1], -around[1:]))
+    scores = np.maximum(-depth, np.maximum(around[:-1], -around[1:]))
     keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
-    return firsts[keep], lasts[keep], scores[keep]
+    return firsts[keep], lasts[keep], scores[keep] + depth
 
 
-def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int) -> Runs:
+def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int, depth: int) -> Runs:
     """The runs of the values within reach of the rank, and one run on either side of them for all that is farther away."""
-    width = reach // parts + 2
+    width = (reach - depth) // parts + 2
     first, last = (min(max(rank // parts + way, 0), len(ordered)) for way in (-width, width))
     if first:
         # A value is in the window with all records that share it.
@@ -104,10 +137,10 @@ def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, re
     if last < len(ordered):
         last = int(np.searchsorted(ordered, ordered[last - 1], side="right")) if last else 0
     if first >= last:
-        return score_runs(ordered, low, high, parts, rank)
+        return score_runs(ordered, low, high, parts, rank, depth=depth)
     begins = low if not first else int(ordered[first - 1]) + 1
     stops = high if last == len(ordered) else int(ordered[last]) - 1
-    runs = score_runs(ordered[first:last], begins, stops, parts, rank - parts * first)
+    runs = score_runs(ordered[first:last], begins, stops, parts, rank - parts * first, depth=depth)
     parted = [runs]
     if begins > low:
         parted.insert(0, (np.array([low]), np.array([begins - 1]), np.array([reach])))
@@ -120,7 +153,7 @@ def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, re
 class _Sums(Sequence[int]):
     """Running sums of size * weight over runs, as Python integers that are made when they are asked for."""
 
-    def __init__(self, first: int, sizes: IntArray, limbs: IntArray) -> None:
+    def __init__(self, first: int, sizes: IntArray, limbs: NDArray[np.uint16]) -> None:
         self._first = first
         self._digits = np.cumsum(sizes[:, None] * limbs, axis=0)
 
@@ -172,15 +205,18 @@ def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
     return int(firsts[start + index] + (draw - sums[index]) // w[places[index]])
 
 
-def _runs(values: IntArray, low: int, high: int, q: Fraction, reach: int | None = None) -> Runs:
+def _runs(
+    values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], reach: int | None = None
+) -> Runs:
     cut = np.clip(values, low, high)
     ordered = cut if bool(np.all(cut[1:] >= cut[:-1])) else np.sort(cut)
-    return score_runs(ordered, low, high, q.denominator, q.numerator * len(ordered), reach)
+    depth = w.depth if isinstance(w, Weights) else 0
+    return score_runs(ordered, low, high, q.denominator, q.numerator * len(ordered), reach, depth)
 
 
 def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
     """One grid point, drawn with probability proportional to its weight."""
-    return drawn_point(_runs(values, low, high, q, len(w) - 1), w, rng)
+    return drawn_point(_runs(values, low, high, q, w, len(w) - 1), w, rng)
 
 
 def counted_weights(counts: Sequence[int], q: Fraction, w: tuple[int, ...]) -> list[int]:
@@ -204,7 +240,7 @@ def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: tuple[i
     """Exact output probabilities of every grid point; for checks on small domains."""
     last = len(w) - 1
     weights = [0] * (high - low + 1)
-    runs = (part.tolist() for part in _runs(np.asarray(values, dtype=np.int64), low, high, q))
+    runs = (part.tolist() for part in _runs(np.asarray(values, dtype=np.int64), low, high, q, w))
     for first, end, s in zip(*runs, strict=True):
         for y in range(first, end + 1):
             weights[y - low] = w[min(s, last)]

@@ -6,7 +6,8 @@ Requires
     Declared bounds and step; a unit's rows move the score by at most max(q, 1-q) each (1 under replace).
 Noise
     No additive noise: grid points are drawn with probability falling by exp(-epsilon/2) for each record that they are
-    away from the quantile. The mechanism is public, the law of the answer depends on the data.
+    away from the quantile. The mechanism is public, the law of the answer depends on the data. By depth the value that holds the
+    quantile also gains by every record that would have to change before it no longer did; no other odds change.
 Evidence
     Proved; exact output probabilities on all neighbours of tiny data, tests/measurements/test_exponential_quantile.py.
 References
@@ -33,7 +34,14 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
-from dalenius.exact.quantile_selection import check_rate, probabilities, score_change, score_weights, select
+from dalenius.exact.quantile_selection import (
+    Score,
+    check_rate,
+    probabilities,
+    score_change,
+    score_weights,
+    select,
+)
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
 
 __all__ = ["ExponentialQuantile"]
@@ -51,6 +59,7 @@ class ExponentialQuantile:
     neighbours: Neighbours
     q: Fraction = Fraction(1, 2)
     step: Fraction = Fraction(1)
+    score: Score = Score.DISTANCE
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Smith (2011)", "Dong, Durfee & Rogers (2020)")
     )
@@ -98,7 +107,8 @@ class ExponentialQuantile:
                 "high": self.high,
                 "step": plain(self.step),
                 "score_change": plain(self._change(self.neighbours) / self.q.denominator),
-            },
+            }
+            | ({} if self.score is Score.DISTANCE else {"score": str(self.score)}),
         )
 
     @property
@@ -118,7 +128,7 @@ class ExponentialQuantile:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """One grid point."""
-        w = score_weights(self.epsilon, self._change(self.neighbours), self.low, self.high)
+        w = score_weights(self.epsilon, self._change(self.neighbours), self.low, self.high, self.score)
         answer = select(exact[0].open_below_the_gate(), self.low, self.high, self.q, w, rng)
         return Value(np.array([answer], dtype=np.int64))
 
@@ -137,18 +147,25 @@ class ExponentialQuantile:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median and a quartile."""
+        """A median, a quartile, and both by depth."""
 
-        def example(q: Fraction) -> MeasurementExample:
+        def example(q: Fraction, score: Score) -> MeasurementExample:
             query, epsilon = ValuesQuery(value="x"), Fraction(2)
             step = cls(
-                name="quantile", query=query, low=-1, high=2, epsilon=epsilon, neighbours=neighbours, q=q
+                name="quantile",
+                query=query,
+                low=-1,
+                high=2,
+                epsilon=epsilon,
+                neighbours=neighbours,
+                q=q,
+                score=score,
             )
-            weights = score_weights(epsilon, step._change(neighbours), -1, 2)
+            weights = score_weights(epsilon, step._change(neighbours), -1, 2, score)
 
             def chances(exact: Exact) -> list[Fraction]:
                 return probabilities(exact[0].open_below_the_gate(), -1, 2, q, weights)
 
             return on_values(step, chances=chances)
 
-        return (example(Fraction(1, 2)), example(Fraction(1, 4)))
+        return tuple(example(q, score) for score in Score for q in (Fraction(1, 2), Fraction(1, 4)))

@@ -7,7 +7,8 @@ Guarantee
 Requires
     Declared bounds and step; cells that do not depend on data; at most `MOST_CELLS` of them.
 Noise
-    No additive noise: grid points are drawn with probability falling by each record that they are away from the quantile.
+    No additive noise: grid points are drawn with probability falling by each record that they are away from the quantile; by depth
+    the value that holds the quantile gains by every record that would have to change before it no longer did.
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_quantile_table.py.
 References
@@ -33,7 +34,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.quantile_selection import check_rate, score_change, score_weights, select
+from dalenius.exact.quantile_selection import Score, check_rate, score_change, score_weights, select
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 
 __all__ = ["QuantileTable"]
@@ -54,6 +55,7 @@ class QuantileTable:
     neighbours: Neighbours
     q: Fraction = Fraction(1, 2)
     step: Fraction = Fraction(1)
+    score: Score = Score.DISTANCE
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Smith (2011)", "McSherry & Talwar (2007)")
     )
@@ -89,7 +91,8 @@ class QuantileTable:
                 "low": self.low,
                 "high": self.high,
                 "step": plain(self.step),
-            },
+            }
+            | ({} if self.score is Score.DISTANCE else {"score": str(self.score)}),
         )
 
     @property
@@ -110,7 +113,7 @@ class QuantileTable:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """One grid point for each cell, empty or not; structural zeros stay zero."""
-        weights = score_weights(self.cell_epsilon, self._change, self.low, self.high)
+        weights = score_weights(self.cell_epsilon, self._change, self.low, self.high, self.score)
         structural = set(self.space.structural_indices)
         answers = np.zeros(self.space.size, dtype=np.int64)
         for i, values in enumerate(exact):
@@ -126,8 +129,8 @@ class QuantileTable:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Medians of two cells."""
-        return (
+        """Medians of two cells, by distance and by depth."""
+        return tuple(
             on_cells(
                 cls(
                     name="medians",
@@ -137,6 +140,8 @@ class QuantileTable:
                     high=2,
                     epsilon=Fraction(2),
                     neighbours=neighbours,
+                    score=score,
                 )
-            ),
+            )
+            for score in Score
         )

@@ -1,5 +1,6 @@
 """Plans of quantiles: a table by the exponential mechanism, or one number by a named method."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 
@@ -9,18 +10,33 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import ValuesQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, UnknownName
+from dalenius.exact.quantile_selection import Score
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.unbounded_quantile import GROWTH, UnboundedQuantile
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
 from dalenius.methods._priced import priced, selected
+from dalenius.spec.method import FieldKind, FormField
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.quantile import Quantile
 
 UNBOUNDED = "unbounded"
 QUANTILE_METHODS = (*METHODS, UNBOUNDED)
+
+WHICH_SCORE = FormField(
+    kind=FieldKind.CHOICE,
+    labels={"en": "Values are chosen by", "de": "Werte werden gewählt nach"},
+    usual=str(Score.DISTANCE),
+    first=str(Score.DEPTH),
+    is_everywhere=True,
+    choices={
+        str(Score.DEPTH): {"en": "their depth in ranks", "de": "ihrer Tiefe in Rängen"},
+        str(Score.DISTANCE): {"en": "their distance in ranks", "de": "ihrem Abstand in Rängen"},
+    },
+)
+"""What a selection goes by; depth is never less accurate, distance is what earlier requests mean."""
 
 
 def plan_quantile(question: Question, q: object) -> TablePlan:
@@ -42,6 +58,7 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
     if method != "exponential":
         statistic = Quantile.of(question.domain, question.of, level, question.where)
         return plan_smooth(question, name, statistic)
+    score = Score(question.parameter("score", Score.DISTANCE))
     measurement = ExponentialQuantile(
         name=f"{name} of {question.of}",
         query=ValuesQuery(value=question.of, where=question.where),
@@ -51,8 +68,16 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
         neighbours=question.neighbours,
         q=level,
         step=question.bounds.step,
+        score=score,
     )
-    return plan_number(question, measurement, name, "exponential", "exponential")
+    return _advised(plan_number(question, measurement, name, "exponential", "exponential"), score)
+
+
+def _advised(plan: TablePlan, score: Score) -> TablePlan:
+    """The plan; by distance it says that depth costs the same."""
+    if score is Score.DEPTH:
+        return plan
+    return replace(plan, advice=(*plan.advice, remark("score_distance")))
 
 
 def _unbounded(question: Question, name: str, level: Fraction) -> UnboundedQuantile:
@@ -73,7 +98,7 @@ def _unbounded(question: Question, name: str, level: Fraction) -> UnboundedQuant
 
 
 def _table(question: Question, level: Fraction) -> TablePlan:
-    bounds = question.bounds
+    bounds, score = question.bounds, Score(question.parameter("score", Score.DISTANCE))
     what = "median" if level == Fraction(1, 2) else f"quantile {plain(level)}"
     measurement = QuantileTable(
         name=f"{what} of {question.of}",
@@ -85,8 +110,9 @@ def _table(question: Question, level: Fraction) -> TablePlan:
         neighbours=question.neighbours,
         q=level,
         step=bounds.step,
+        score=score,
     )
-    return priced(
+    plan = priced(
         question,
         (measurement,),
         selected(what, bounds.step),
@@ -100,6 +126,7 @@ def _table(question: Question, level: Fraction) -> TablePlan:
         warnings=(remark("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )
+    return _advised(plan, score)
 
 
 def _pure_amount(budget: Budget) -> Fraction:

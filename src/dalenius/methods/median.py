@@ -1,14 +1,14 @@
 """Medians of a numeric variable: one for each cell by exact selection, or one number with noise of its own."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
-from dalenius.methods._quantile import plan_quantile
+from dalenius.methods._quantile import WHICH_SCORE, plan_quantile
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words
+from dalenius.spec.method import FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 
@@ -25,6 +25,7 @@ class MedianParameters(Part):
     beta: Exact | None = None
     shape: Exact | None = None
     growth: Exact | None = None
+    score: Literal["distance", "depth"] = "distance"
     group: Whole = 1
 
 
@@ -37,6 +38,7 @@ class MedianMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
+    form_fields: ClassVar[Mapping[str, FormField]] = {"score": WHICH_SCORE}
     scopes: ClassVar[tuple[Scope, ...]] = (
         Scope.EVERYWHERE,
         Scope.AT_THE_DATA,
@@ -68,6 +70,14 @@ class MedianMethod:
             "table": {"measure": "median", "of": "income"},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
+        {
+            "table": {"rows": ["sex"], "measure": "median", "of": "income", "score": "depth"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
+        {
+            "table": {"measure": "median", "of": "income", "method": "exponential", "score": "depth"},
+            "privacy": {"definition": "zero_concentrated", "rho": 1},
+        },
     )
 
     @staticmethod
@@ -85,6 +95,7 @@ class MedianMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """One number with a named method has its older spelling."""
-        if "method" in parameters:
-            return "total", {"statistic": "median", **parameters}
-        return "median", dict(parameters)
+        keys = spelled(parameters, score="distance")
+        if "method" in keys:
+            return "total", {"statistic": "median", **keys}
+        return "median", keys

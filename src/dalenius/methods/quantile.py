@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
-from dalenius.methods._quantile import plan_quantile
+from dalenius.methods._quantile import WHICH_SCORE, plan_quantile
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import FieldKind, FormField, Words
+from dalenius.spec.method import FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 
@@ -26,6 +26,7 @@ class QuantileParameters(Part):
     beta: Exact | None = None
     shape: Exact | None = None
     growth: Exact | None = None
+    score: Literal["distance", "depth"] = "distance"
     group: Whole = 1
 
 
@@ -44,7 +45,8 @@ class QuantileMethod:
             labels={"en": "Share of records below it", "de": "Anteil der Datensätze darunter"},
             first="0.9",
             is_needed=True,
-        )
+        ),
+        "score": WHICH_SCORE,
     }
     scopes: ClassVar[tuple[Scope, ...]] = (
         Scope.EVERYWHERE,
@@ -81,6 +83,16 @@ class QuantileMethod:
             "table": {"measure": "quantile", "of": "income", "q": "9/10", "method": "unbounded"},
             "privacy": {"definition": "pure", "epsilon": 1},
         },
+        {
+            "table": {
+                "rows": ["sex"],
+                "measure": "quantile",
+                "of": "income",
+                "q": "1/4",
+                "score": "depth",
+            },
+            "privacy": {"definition": "pure", "epsilon": 1},
+        },
     )
 
     @staticmethod
@@ -97,6 +109,7 @@ class QuantileMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """One number with a named method has its older spelling; a table is a median with another q."""
-        if "method" in parameters:
-            return "total", {"statistic": "quantile", **parameters}
-        return "median", {"q": "1/2", **parameters}
+        keys = spelled(parameters, score="distance")
+        if "method" in keys:
+            return "total", {"statistic": "quantile", **keys}
+        return "median", {"q": "1/2", **keys}

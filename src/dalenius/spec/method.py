@@ -66,6 +66,7 @@ class FormField:
     """A key of a method that a form asks for: its name in every language, and what it says where nobody fills it in.
 
     `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot be left out.
+    One that `is_everywhere` is known only where the promise holds everywhere, and left out elsewhere.
     `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds of the variable
     asked about: so much of their width.
     """
@@ -75,6 +76,7 @@ class FormField:
     usual: str = ""
     first: str = ""
     is_needed: bool = False
+    is_everywhere: bool = False
     choices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     part: Fraction | None = None
 
@@ -85,6 +87,7 @@ WHICH_ERROR = FormField(
     usual="sampling",
     # It always has a price: squares of squares, which the other one needs, are too wide where a unit has several rows.
     first="noise",
+    is_everywhere=True,
     choices={
         "sampling": {"en": "of noise, and with sampling", "de": "durch Rauschen, und mit Stichprobe"},
         "noise": {"en": "of privacy noise alone", "de": "durch Schutzrauschen allein"},

@@ -180,9 +180,11 @@ class TableState:
         return pairs
 
     def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Keys of the measure that say more than leaving them out."""
+        """Keys of the measure that say more than leaving them out, and that the promise knows."""
         for name, field_ in form_fields(self.measure).items():
             values = self.keys.get(name, ())
+            if field_.is_everywhere and not self._holds_everywhere():
+                continue
             if values and (field_.is_needed or values != (field_.usual,)):
                 yield name, values
 
@@ -191,11 +193,15 @@ class TableState:
         table = self.to_request("")["table"]
         return Subject.derived({"measure": self.measure, "of": self.of, "options": table})
 
-    def _form_keys(self) -> Mapping[str, Any]:
-        """What a new question of this measure says that an older one could not, where the promise holds everywhere."""
+    def _holds_everywhere(self) -> bool:
+        """Whether the promise is kept at every data set; so is one that nobody knows, which is refused later."""
         definition = self.definition or "pure"
         is_known = definition in registry.names("definitions")
-        if is_known and registry.get("definitions", definition).scope is not Scope.EVERYWHERE:
+        return not is_known or registry.get("definitions", definition).scope is Scope.EVERYWHERE
+
+    def _form_keys(self) -> Mapping[str, Any]:
+        """What a new question of this measure says that an older one could not, where the promise holds everywhere."""
+        if not self._holds_everywhere():
             return {}
         keys: Mapping[str, Any] = getattr(registry.get("methods", self.measure), "form_keys", {})
         return keys

@@ -243,6 +243,8 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
         table |= keys
         if keys:
             table.pop("rows", None)
+        if is_quantile and keys.get("method", "exponential") == "exponential" and chance.random() < 0.5:
+            table["score"] = chance.choice(("depth", "depth", "distance"))
     if method == "total" and chance.random() < 0.3:
         table["learn_bounds"] = "1/4"
         table["rows"] = table.get("rows", [])[:1]

@@ -203,7 +203,7 @@ _PLAIN: Mapping[str, Mapping[str, object]] = {
     "privacy": {"mechanism": None, "noise": None, "strategy": None},
     "table": PLAIN_COUNT,
 }
-_NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None}
+_NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None, "score": None}
 _SUMS: Mapping[str, Mapping[str, object]] = {
     "table": {
         "error": None,
@@ -355,6 +355,14 @@ FAULTS: tuple[Fault, ...] = (
         lambda right: lambda *a, **k: right(*a, **k) / 2,
         "median",
         keys={"table": {"method": "exponential", **_NO_SHAPE}},
+    ),
+    Fault(
+        "by depth a quantile's score moves by half",
+        exponential_quantile,
+        "score_change",
+        lambda right: lambda *a, **k: right(*a, **k) / 2,
+        "median",
+        keys={"table": {"method": "exponential", **_NO_SHAPE, "score": "depth"}},
     ),
     Fault(
         "a person's rows move one quantile as one",

@@ -11,6 +11,7 @@ from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.sealed import Sealed
 from dalenius.errors import TooLarge
 from dalenius.exact.order_statistics import rational_base
+from dalenius.exact.quantile_selection import Score
 from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Polynomial, StudentT
 from dalenius.linear.ranks import PARTS, Step
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
@@ -28,11 +29,18 @@ _MOST_LISTS = 200_000
 
 
 def selected(
-    values: IntArray, low: int, high: int, q: Fraction, epsilon: Fraction, change: Fraction
+    values: IntArray,
+    low: int,
+    high: int,
+    q: Fraction,
+    epsilon: Fraction,
+    change: Fraction,
+    score: Score = Score.DISTANCE,
 ) -> FloatArray:
     """Log-probabilities of an exponential mechanism over the grid, from its definition.
 
-    The score of y is how many of q's parts it is away from the quantile; its weight falls by exp(-epsilon / (2 change)).
+    The score of y is how many of q's parts it is away from the quantile, or by depth also how many it would have to move before it
+    left y; its weight falls by exp(-epsilon / (2 change)). Lists here are far too short for the public end of depth.
     """
     return _ranked(
         np.clip(values, low, high),
@@ -41,6 +49,7 @@ def selected(
         q.denominator,
         q.numerator * len(values),
         _rate(epsilon, change),
+        least=0 if score is Score.DISTANCE else -(q.denominator * len(values)),
     )
 
 
@@ -49,12 +58,14 @@ def _rate(epsilon: Fraction, change: Fraction) -> float:
     return float(-np.log(float(rational_base(epsilon / (2 * change)))))
 
 
-def _ranked(inside: IntArray, low: int, high: int, parts: int, rank: int, rate: float) -> FloatArray:
+def _ranked(
+    inside: IntArray, low: int, high: int, parts: int, rank: int, rate: float, least: int = 0
+) -> FloatArray:
     """Likewise for a rank that is counted in parts of a record."""
     points = np.arange(low, high + 1)
     less = (inside[None, :] < points[:, None]).sum(axis=1)
     upto = (inside[None, :] <= points[:, None]).sum(axis=1)
-    weight = -rate * np.maximum(0, np.maximum(parts * less - rank, rank - parts * upto))
+    weight = -rate * np.maximum(least, np.maximum(parts * less - rank, rank - parts * upto))
     return np.asarray(weight - np.logaddexp.reduce(weight))
 
 
@@ -97,7 +108,7 @@ def quantile(step: ExponentialQuantile, here: Exact, there: Exact) -> list[Answe
     """One grid point."""
     change = step._change(step.neighbours)
     sides = [
-        selected(e[0].open_below_the_gate(), step.low, step.high, step.q, step.epsilon, change)
+        selected(e[0].open_below_the_gate(), step.low, step.high, step.q, step.epsilon, change, step.score)
         for e in (here, there)
     ]
     return [AnswerPart(sides[0], sides[1])]
@@ -110,7 +121,15 @@ def quantiles_by_cell(step: QuantileTable, here: Exact, there: Exact) -> list[An
         if i in step.space.structural_indices:
             continue
         sides = [
-            selected(e.open_below_the_gate(), step.low, step.high, step.q, step.cell_epsilon, step._change)
+            selected(
+                e.open_below_the_gate(),
+                step.low,
+                step.high,
+                step.q,
+                step.cell_epsilon,
+                step._change,
+                step.score,
+            )
             for e in both
         ]
         channels.append(AnswerPart(sides[0], sides[1]))
