@@ -101,7 +101,7 @@ def test_declared_after_releases_each_account_is_charged_the_past_of_the_other(l
     opened(ledger, "students").release(REQUEST | {"table": {}})
     assert (spent(ledger, "workers"), spent(ledger, "students")) == ("9/20", "9/20")
     for name, others in (("students", "0.25"), ("workers", "0.1")):
-        [line] = [line for line in ledger.statement(name).lines if "had spent before" in line.what]
+        [line] = [line for line in ledger.statement(name).lines if "for earlier ones" in line.what]
         assert (line.rho, line.left_rho) == (others, "0.65")
         reading = ledger.odometer(name).to_dict()["fixed_plan"]
         assert reading == ledger.odometer("workers").to_dict()["fixed_plan"], (
@@ -166,7 +166,7 @@ def test_a_forged_past_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         with monkeypatch.context() as fault:
             fault.setattr(administer, "past_of", lambda *_: [])
             ledger.overlap("workers", "students", "custodian")
-        assert any("had spent before" in problem for problem in ledger.verify().problems)
+        assert any("had spent" in problem for problem in ledger.verify().problems)
 
 
 @pytest.mark.parametrize("turn", range(4))

@@ -184,8 +184,12 @@ class OneSegment:
 class DeclareOverlap:
     """Two populations share some persons: from now on both accounts pay for every release about either.
 
-    Each account is charged at once what the other has spent so far, whatever for, on every page; where one cannot pay, nothing is declared.
-    What is declared already stays as it is.
+    Each account is charged at once what releases about the other have spent so far, on every page; where one cannot pay, nothing is
+    declared. What is declared already stays as it is.
+
+    What the other account paid for third populations is not charged. A person of both who is in a third population too makes each of
+    them share persons with it, so that this is declared by itself. Whenever it is declared, an account then holds the same:
+    the releases about its population, and about every one that shares persons with it.
     """
 
     population: str
@@ -198,7 +202,11 @@ class DeclareOverlap:
         both = (self.population, self.other)
         keys = [PurseKey(name, page, kind, "") for name in both for page in PAGES for kind in (TOTAL, OTHERS)]
         pair = (overlap_with(*both), overlap_with(*reversed(both)))
-        return Needs(populations=frozenset(both), purses=frozenset({*keys, *pair, *map(overlaps_of, both)}))
+        return Needs(
+            populations=frozenset(both),
+            purses=frozenset({*keys, *pair, *map(overlaps_of, both)}),
+            pasts=frozenset(both),
+        )
 
     def decide(self, draft: Draft) -> Entry | None:
         """The line, none if it stands; refused where an account is missing, or cannot pay for the other's past."""
@@ -225,10 +233,10 @@ class DeclareOverlap:
                 if not purse.is_limited or not purse.pays(Units(rho, delta, epsilon)):
                     raise Conflict(
                         f"{self.population!r} and {self.other!r} share persons, and something was released about one of them before that"
-                        f" was declared. The account of {payer!r} cannot pay on the {page} page what the other has spent until now: grant it"
-                        " more, or give both data sets one population, in a ledger of their own. Nothing was declared."
+                        f" was declared. The account of {payer!r} cannot pay on the {page} page what releases about the other have spent until"
+                        " now: grant it more, or give both data sets one population, in a ledger of their own. Nothing was declared."
                     )
-        body = {"with": self.other, "past": past}
+        body = {"with": self.other, "past": past, "is_own_past": True}
         return draft.emit("overlap", population=self.population, by=self.by, body=body)
 
 

@@ -106,7 +106,7 @@ class Declarations:
         return bool(self.submit(OpenAccount(population=population, parts=tuple(parts))))
 
     def overlap(self, population: str, other: str, by: str) -> Entry | None:
-        """Declare that two populations share some persons: each account pays for the other's past, and for every release from now on."""
+        """Declare that two populations share some persons: each account pays for what was and will be released about either."""
         return self.submit(DeclareOverlap(population=population, other=other, by=by))  # type: ignore[no-any-return]
 
     def note(self, kind: str, payload: Mapping[str, Any], by: str, population: str = "") -> Entry:

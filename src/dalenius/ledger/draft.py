@@ -28,6 +28,7 @@ class Needs:
     entries: frozenset[str] = frozenset()
     datasets: frozenset[str] = frozenset()
     checks: frozenset[str] = frozenset()
+    pasts: frozenset[str] = frozenset()
 
     @classmethod
     def of_all(cls, parts: Iterable["Needs"]) -> "Needs":
@@ -40,12 +41,13 @@ class Needs:
             entries=frozenset().union(*(n.entries for n in needs)),
             datasets=frozenset().union(*(n.datasets for n in needs)),
             checks=frozenset().union(*(n.checks for n in needs)),
+            pasts=frozenset().union(*(n.pasts for n in needs)),
         )
 
     @property
     def texts(self) -> Iterator[str]:
         """Every name by which the store will be asked."""
-        yield from (*self.populations, *self.keys, *self.entries, *self.datasets, *self.checks)
+        yield from (*self.populations, *self.keys, *self.entries, *self.datasets, *self.checks, *self.pasts)
         for purse in self.purses:
             yield from purse
 

@@ -68,6 +68,8 @@ class State:
     registrations: dict[tuple[str, str], Registration] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
+    own: dict[PurseKey, Purse] = field(default_factory=dict)
+    """What was spent for releases about a population itself, by page: of its own lines alone, and kept in no table."""
 
     def copy(self) -> "State":
         """Independent dictionaries over the same frozen rows."""
@@ -79,11 +81,18 @@ class State:
             dict(self.registrations),
             dict(self.owners),
             dict(self.checks),
+            dict(self.own),
         )
 
     def purse(self, key: PurseKey) -> Purse:
         """The purse, or an empty one without limit."""
         return self.purses.get(key) or Purse(key=key)
+
+    def fold_own(self, entry: Entry) -> None:
+        """Of a line that was written before: only what it spent for a release about its own population."""
+        key = PurseKey(entry.population, entry.body["page"], TOTAL, "")
+        before = self.own.get(key) or Purse(key=key)
+        self.own[key] = before.after(SPENT[entry.kind](entry.body))
 
     def fold(self, entry: Entry) -> None:
         """Apply one line."""
@@ -154,13 +163,18 @@ def _secret(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.checks[entry.population] = body["check"]
 
 
+def _units_of(body: Mapping[str, Any]) -> Units:
+    return Units(int(body["units"]["rho"]), int(body["units"]["delta"]), body["units"]["epsilon"])
+
+
 def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    units = Units(int(body["units"]["rho"]), int(body["units"]["delta"]), body["units"]["epsilon"])
+    units = _units_of(body)
     for kind, name in body["purses"]:
         key = PurseKey(entry.population, body["page"], kind, name)
         state.purses[key] = state.purse(key).after(units)
     for key in purses_elsewhere(body.get("overlaps", ()), body["page"]):
         state.purses[key] = state.purse(key).after(units)
+    state.fold_own(entry)
     state.charges[body["key"]] = ChargeRow(
         entry=entry.name,
         key=body["key"],
@@ -193,13 +207,17 @@ def _overlap(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
             state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), epsilon))
 
 
-def past_of(state: State, population: str, other: str) -> list[list[Any]]:
-    """What each of two accounts has spent on each page, beside the account that would pay for it: (payer, page, rho, delta, epsilon)."""
+def past_of(state: State, population: str, other: str, *, is_own: bool = True) -> list[list[Any]]:
+    """What was spent on each page for releases about each of two, beside the account of the other, which pays for it: (payer, page, rho, delta, epsilon).
+
+    Lines of earlier versions charged what the account had paid for third populations as well (`is_own` is False).
+    """
     past: list[list[Any]] = []
     for payer, spender in ((population, other), (other, population)):
         for page in PAGES:
-            purse = state.purse(PurseKey(spender, page, TOTAL, ""))
-            if purse.charges:
+            key = PurseKey(spender, page, TOTAL, "")
+            purse = (state.own if is_own else state.purses).get(key)
+            if purse is not None and purse.charges:
                 pure = None if purse.impure else purse.spent_epsilon
                 past.append([payer, page, purse.spent_rho, purse.spent_delta, pure])
     return past
@@ -210,6 +228,13 @@ def _forfeit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     for kind, name, rho, delta in body["purses"]:
         key = PurseKey(entry.population, body["page"], kind, name)
         state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), None))
+    state.fold_own(entry)
+
+
+def _forfeited(body: Mapping[str, Any]) -> Units:
+    """Of the whole budget: lost lines may all have been about the population itself."""
+    lost = [(int(rho), int(delta)) for kind, _, rho, delta in body["purses"] if kind == TOTAL]
+    return Units(*(lost[0] if lost else (0, 0)), None)
 
 
 def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -222,6 +247,9 @@ def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 def _status(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.releases[body["entry"]] = state.releases[body["entry"]]._replace(status=body["to"])
 
+
+SPENT: dict[str, Callable[[Mapping[str, Any]], Units]] = {"charge": _units_of, "forfeit": _forfeited}
+"""Lines that spend something for releases about their own population, and how much of the whole budget."""
 
 _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
     "open": _nothing,

@@ -8,8 +8,9 @@ from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
 from dalenius.ledger.account import Purse
 from dalenius.ledger.draft import Draft, Head, Needs
+from dalenius.ledger.entry import Entry
 from dalenius.ledger.rows import Row, as_charge, as_purse, as_registration, as_release, as_terms
-from dalenius.ledger.state import State
+from dalenius.ledger.state import SPENT, State
 
 _CHUNK = 200
 
@@ -77,18 +78,23 @@ def load(store: Store, needs: Needs) -> tuple[State, Head]:
     """The part of the state that a batch must see, and the head it will follow."""
     keys, entries = [(key,) for key in needs.keys], [(entry,) for entry in needs.entries]
     asked: dict[str, list[Query]] = {
+        # The head comes first: had anything below changed after it was read, the batch could not move it.
+        "head": [(schema.HEAD, ())],
         "terms": _where(schema.TERMS, ["population"], zip(needs.populations)),
         "checks": _where(schema.CHECKS, ["population"], zip(needs.checks)),
         "purses": _where(schema.PURSES, ["population", "page", "kind", "name"], needs.purses),
         "charges": _where(schema.CHARGES, ["key"], keys) + _where(schema.CHARGES, ["entry"], entries),
         "releases": _where(schema.RELEASES, ["key"], keys) + _where(schema.RELEASES, ["entry"], entries),
         "registrations": _where(schema.REGISTRATIONS, ["dataset"], zip(needs.datasets)),
-        "head": [(schema.HEAD, ())],
+        "own": _where(schema.ENTRIES, ["population", "kind"], [(p, k) for p in needs.pasts for k in SPENT]),
     }
     answers = iter(store.ask_all([query for queries in asked.values() for query in queries]))
     rows = {name: [row for _ in queries for row in next(answers)] for name, queries in asked.items()}
-    head = _as_head(rows.pop("head"))
-    return _as_state(rows), head
+    head, own = _as_head(rows.pop("head")), rows.pop("own")
+    state = _as_state(rows)
+    for row in own:
+        state.fold_own(Entry.read(row[4]))
+    return state, head
 
 
 def load_all(store: Store) -> State:

@@ -144,9 +144,11 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
         if entry.kind == "release" and entry.body["entry"] in state.releases:
             problems.add(f"Line {entry.seq} completes a charge that was completed before.")
         if entry.kind == "overlap" and entry.body.get("past", []) != past_of(
-            state, entry.population, entry.body["with"]
+            state, entry.population, entry.body["with"], is_own=bool(entry.body.get("is_own_past"))
         ):
-            problems.add(f"Line {entry.seq} does not charge what the other population had spent before.")
+            problems.add(
+                f"Line {entry.seq} does not charge what earlier releases about the other population had spent."
+            )
         state.fold(entry)
         paid: list[PurseKey] = []
         if entry.kind == "overlap":
