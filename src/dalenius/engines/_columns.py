@@ -18,6 +18,7 @@ from dalenius.spec.coding import DROPPED_NUMBER, reader
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 _WIDEST_MAP = 1 << 20
+_STRETCH = 1 << 14
 
 
 def code_distinct(variable: Variable, distinct: list[object]) -> IntArray:
@@ -142,22 +143,31 @@ def code_floats(variable: Variable, values: FloatArray) -> IntArray:
     The float quotient decides where it is safely away from the middle between two steps and from the bounds; the
     scalar reader decides the rest, once for each distinct value.
     """
-    bounds = variable.bounds
+    steps = np.empty(len(values), dtype=np.int64)
+    doubtful = []
+    # A stretch at a time: what is computed of it stays in the cache.
+    for start in range(0, len(values), _STRETCH):
+        part = slice(start, start + _STRETCH)
+        is_safe = _safe_steps(variable.bounds, values[part], steps[part])
+        if not is_safe.all():
+            doubtful.append(start + np.flatnonzero(~is_safe))
+    if doubtful:
+        rest = np.concatenate(doubtful)
+        distinct, where = np.unique(values[rest], return_inverse=True)
+        steps[rest] = code_distinct(variable, distinct.tolist())[where.ravel()]
+    return steps
+
+
+def _safe_steps(bounds: Bounds, values: FloatArray, steps: IntArray) -> NDArray[np.bool_]:
+    """Writes the steps of the values that are beyond doubt, and says which these are."""
     with np.errstate(all="ignore"):
         quotient = values / float(bounds.step)
         nearest = np.rint(quotient)
         slack = np.abs(quotient) * 2.0**-48 + 2.0**-40
-        safe = np.abs(quotient - nearest) + slack < 0.5
+        safe: NDArray[np.bool_] = np.abs(quotient - nearest) + slack < 0.5
         safe &= (quotient > bounds.low + slack) & (quotient < bounds.high - slack)
-        steps = np.where(safe, nearest, 0).astype(np.int64)
-    # A whole number on a grid of whole steps of one is exact, ends and middles included.
-    if bounds.step == 1:
-        with np.errstate(all="ignore"):
-            exact = (values == nearest) & (values >= bounds.low) & (values <= bounds.high)
-        steps = np.where(exact, np.where(exact, nearest, 0).astype(np.int64), steps)
-        safe |= exact
-    if not safe.all():
-        doubtful = ~safe
-        distinct, where = np.unique(values[doubtful], return_inverse=True)
-        steps[doubtful] = code_distinct(variable, distinct.tolist())[where.ravel()]
-    return steps
+        # A whole number on a grid of whole steps of one is exact, ends and middles included.
+        if bounds.step == 1:
+            safe |= (values == nearest) & (values >= bounds.low) & (values <= bounds.high)
+        steps[:] = np.where(safe, nearest, 0)
+    return safe

@@ -40,6 +40,7 @@ from dalenius.engines._contribution import CountingRows, code_type, kept_rows
 from dalenius.engines._declared import check_columns, check_pair
 from dalenius.engines._digest import Digest, PlainDigest, TreeDigest
 from dalenius.engines._features import RowsOfPersons
+from dalenius.engines._grid_counts import GridCounts, counted_variable
 from dalenius.engines._joint import MOST_COMBINATIONS
 from dalenius.engines._labels import check_texts, counted_labels, label_statements
 from dalenius.engines._people import ROWS_AT_ONCE, people_of
@@ -121,6 +122,8 @@ class DuckDBSource:
         self._owners: NDArray[Any] | None = None
         self._has_owners = False
         self._counted: tuple[int, int] | None = None
+        # Of the variable that was asked for last.
+        self._counted_points: dict[tuple[object, ...], GridCounts] = {}
 
     @classmethod
     def accepts(cls, data: object) -> bool:
@@ -173,6 +176,10 @@ class DuckDBSource:
         tallies = [Tally(query=query, domain=self.domain) for query in queries]
         scanned = []
         for tally in tallies:
+            counted = counted_variable(tally.query, self.domain)
+            if counted is not None:
+                self._grid_counts(counted).add_to(tally)
+                continue
             names = used_variables(tally.query)
             if not self._may_group(tally.query, names):
                 scanned.append(tally)
@@ -217,6 +224,12 @@ class DuckDBSource:
         """Sorted values for each of several queries, read in one pass."""
         for query in queries:
             _ = self.domain.variable(query.value).bounds
+        counted = [counted_variable(query, self.domain) for query in queries]
+        if all(counted):
+            return tuple(
+                Sealed(self._grid_counts(str(name)).listed(query, self.domain))
+                for name, query in zip(counted, queries, strict=True)
+            )
         read = (name for query in queries for name in (query.value, *(f.variable for f in query.where)))
         parts: list[list[IntArray]] = [[np.empty(0, dtype=np.int64)] for _ in queries]
         for batch in self._batches(tuple(dict.fromkeys(read))):
@@ -224,6 +237,17 @@ class DuckDBSource:
             for pieces, query in zip(parts, queries, strict=True):
                 pieces.append(listed(query, self.domain, coded))
         return tuple(Sealed(np.sort(np.concatenate(pieces))) for pieces in parts)
+
+    def _grid_counts(self, name: str) -> GridCounts:
+        """Rows by grid point of a variable; counted once, as long as the files stay what they were."""
+        stamp = self.stamp()
+        key = (name, stamp)
+        counts = None if stamp is None else self._counted_points.get(key)
+        if counts is None:
+            columns = (expanded(batch[name]) for batch in self._batches((name,)))
+            counts = GridCounts.of(self.domain.variable(name), columns)
+            self._counted_points = {key: counts}
+        return counts
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         """Texts that are not declared, with numbers of units."""

@@ -59,9 +59,13 @@ class PowerSum:
 
     def value(self, values: Sequence[int] | IntArray) -> int:
         """The sum over one list."""
-        about = np.asarray(values, dtype=np.int64) - self.centre
+        listed = np.asarray(values, dtype=np.int64)
+        # Lists come sorted: values that follow each other in one are counted at once.
+        ends = np.append(np.flatnonzero(listed[1:] != listed[:-1]), len(listed) - 1)[: len(listed)]
+        about, sizes = listed[ends] - self.centre, np.diff(ends, prepend=-1)
         coarse = np.clip((2 * self.grid * about + self.half) // (2 * self.half), -self.grid, self.grid)
-        counts = np.bincount(coarse + self.grid, minlength=2 * self.grid + 1)
+        counts = np.zeros(2 * self.grid + 1, dtype=np.int64)
+        np.add.at(counts, coarse + self.grid, sizes)
         return sum(
             int(count) * added for count, added in zip(counts.tolist(), self._powers, strict=True) if count
         )
