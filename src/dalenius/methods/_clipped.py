@@ -16,7 +16,7 @@ import numpy as np
 
 from dalenius.core.budget import Cost
 from dalenius.core.contracts import Measurement
-from dalenius.core.domain import CellSpace
+from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Clip, Norm
@@ -26,7 +26,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import additive_preview, additive_table, priced, share
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import spelled
+from dalenius.spec.method import FieldKind, FormField, spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.clipped_table import ClippedTable
@@ -47,6 +47,32 @@ class ClippedParameters(Part):
     expected_persons: dict[str, Whole] | None = None
     learn_clip: Exact | None = None
     q: Exact | None = None
+
+
+def clip_fields(bound: FormField) -> dict[str, FormField]:
+    """What a form asks for: a bound or several, how a person's part is measured, and the share that learns which bound is taken."""
+    return {
+        "clip": bound,
+        "norm": FormField(
+            kind=FieldKind.CHOICE,
+            labels={"en": "Over all cells", "de": "Über alle Zellen"},
+            usual="l1",
+            first="l1",
+            choices={
+                "l1": {"en": "sum", "de": "Summe"},
+                "l2": {"en": "root of squares", "de": "Wurzel der Quadrate"},
+            },
+        ),
+        "learn_clip": FormField(
+            kind=FieldKind.NUMBER,
+            labels={"en": "Share to choose a bound", "de": "Anteil für die Wahl"},
+        ),
+    }
+
+
+def has_several_rows(domain: Domain) -> bool:
+    """Whether a person can have several rows, all of which one bound holds."""
+    return domain.unit_id is not None and domain.neighbours.max_rows > 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,18 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import ClippedParameters, plan_clipped, written_clip
+from dalenius.methods._clipped import (
+    ClippedParameters,
+    clip_fields,
+    has_several_rows,
+    plan_clipped,
+    written_clip,
+)
 from dalenius.spec.document import Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
 
@@ -32,6 +39,14 @@ class ClippedCountMethod:
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = ClippedCountParameters
+    form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
+        FormField(
+            kind=FieldKind.NUMBERS,
+            labels={"en": "Most records of a person", "de": "Höchstens Datensätze je Person"},
+            is_needed=True,
+            first="1",
+        )
+    )
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Number of records, clipped for each person",
@@ -73,6 +88,11 @@ class ClippedCountMethod:
             "privacy": {"definition": "pure", "epsilon": 2},
         },
     )
+
+    @staticmethod
+    def suits(domain: Domain) -> bool:
+        """Where a person can have several rows."""
+        return has_several_rows(domain)
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

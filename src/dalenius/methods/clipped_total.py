@@ -1,13 +1,21 @@
 """Total of a numeric variable in each cell, to which one person adds at most so much in all cells together."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, ClassVar
 
+from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import ClippedParameters, plan_clipped, written_clip
+from dalenius.methods._clipped import (
+    ClippedParameters,
+    clip_fields,
+    has_several_rows,
+    plan_clipped,
+    written_clip,
+)
 from dalenius.spec.document import Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
 
@@ -31,6 +39,14 @@ class ClippedTotalMethod:
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
     Parameters: ClassVar[type[Part]] = ClippedTotalParameters
+    form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
+        FormField(
+            kind=FieldKind.NUMBERS,
+            labels={"en": "Most of a person", "de": "Höchstens je Person"},
+            is_needed=True,
+            part=Fraction(1),
+        )
+    )
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Total of {of}, clipped for each person",
@@ -71,6 +87,11 @@ class ClippedTotalMethod:
             "privacy": {"definition": "pure", "epsilon": 1},
         },
     )
+
+    @staticmethod
+    def suits(domain: Domain) -> bool:
+        """Where a person can have several rows."""
+        return has_several_rows(domain)
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

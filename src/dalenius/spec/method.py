@@ -45,12 +45,13 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers, or a word."""
+    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers (one, or several between semicolons), or a word."""
 
     VARIABLE = "variable"
     VARIABLES = "variables"
     CATEGORIES = "categories"
     NUMBER = "number"
+    NUMBERS = "numbers"
     WHOLE = "whole"
     ENDS = "ends"
     CHOICE = "choice"

@@ -181,9 +181,22 @@ def write_files(folder: Path) -> Path:
     return folder / "server.toml"
 
 
-def start(folder: Path) -> Site:
+def as_persons(place: Path) -> None:
+    """Commuters as persons with two rows at most."""
+    document, rows = place.parent / "dataset.toml", place.parent / "commuters.csv"
+    unit = 'relation = "add-remove"\nid = "person"\nname = "person"\nmax_rows = 2'
+    document.write_text(document.read_text().replace('relation = "add-remove"', unit))
+    head, *lines = rows.read_text().splitlines()
+    numbered = [f"person,{head}", *(f"{number // 2},{line}" for number, line in enumerate(lines))]
+    rows.write_text("\n".join(numbered) + "\n")
+
+
+def start(folder: Path, *, has_persons: bool = False) -> Site:
     """Write everything, register the data set, and serve it."""
-    config = ServerConfig.load(write_files(folder))
+    place = write_files(folder)
+    if has_persons:
+        as_persons(place)
+    config = ServerConfig.load(place)
     app = create_app(config)
     services = app.state.services
     for name, role in ROLES.items():

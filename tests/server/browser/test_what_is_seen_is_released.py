@@ -17,7 +17,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One server for all tests here; each releases a table that no other does."""
     from tests.server.browser.conftest import SITE
 
-    running = SITE.start(tmp_path_factory.mktemp("site"))
+    running = SITE.start(tmp_path_factory.mktemp("site"), has_persons=True)
     yield running
     running.stop()
 
@@ -125,6 +125,29 @@ def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows
     request = released(site, page).provenance.request
     assert request["measure"] == "sample_and_aggregate"
     assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["options"].items()
+
+
+def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(
+    enter: Enter, site: Any
+) -> None:
+    page = enter("rows=mode&definition=pure&epsilon=0.044")
+    page.select_option("#measure", label="Number of records, clipped for each person")
+    page.locator("aside.preview", has_text="beside what is clipped").wait_for()
+    assert page.input_value("#key-clip") == "1"
+    page.fill("#key-clip", "1; 2")
+    page.press("#key-clip", "Enter")
+    page.get_by_role("alert").get_by_text("Of a list of bounds one must be chosen").wait_for()
+    page.fill("#key-learn_clip", "0.2")
+    page.press("#key-learn_clip", "Enter")
+    page.locator("aside.preview", has_text="beside what is clipped").wait_for()
+    page.select_option("#key-norm", label="root of squares")
+    page.wait_for_url(re.compile("key.norm=l2"))
+    page.locator("#release:enabled").wait_for()
+    page.click("#release")
+    request = released(site, page).provenance.request
+    assert request["measure"] == "clipped_count"
+    options = [request["options"][key] for key in ("clip", "learn_clip", "norm")]
+    assert options == [["1", "2"], "0.2", "l2"]
 
 
 def test_without_javascript_a_changed_form_is_shown_again_and_not_released(enter: Enter, site: Any) -> None:

@@ -18,15 +18,12 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Commuters as persons with two rows at most, whose texts may be found and whose minutes may weigh them."""
     place: Path = SITE.write_files(tmp_path_factory.mktemp("measures"))
     document, policy = place.parent / "dataset.toml", place.parent / "policy.toml"
+    SITE.as_persons(place)
     text = document.read_text().replace(
-        'relation = "add-remove"', 'relation = "add-remove"\nid = "person"\nname = "person"\nmax_rows = 2'
+        'label = "Age group"', 'label = "Age group"\nunlisted = true\nunseen = "65 and over"'
     )
-    text = text.replace('label = "Age group"', 'label = "Age group"\nunlisted = true\nunseen = "65 and over"')
     document.write_text(text.replace("\nstep = 1\n", "\nstep = 1\nmissing = 0\n"))
     policy.write_text(policy.read_text() + '\n[allow]\nacknowledge = ["fixed_weights"]\n')
-    rows = (place.parent / "commuters.csv").read_text().splitlines()
-    numbered = [f"person,{rows[0]}", *(f"{number // 2},{row}" for number, row in enumerate(rows[1:]))]
-    (place.parent / "commuters.csv").write_text("\n".join(numbered) + "\n")
     with served(place) as made:
         yield made
 
@@ -43,6 +40,8 @@ def test_the_menu_has_what_suits_the_data(app: Any) -> None:
     for value in (
         "persons",
         "labels",
+        "clipped_count",
+        "clipped_total:minutes",
         "range_count:minutes",
         "sample_and_aggregate:minutes",
         "propose_test_release:minutes",
@@ -61,6 +60,27 @@ ASKED: dict[str, tuple[dict[str, Any], str, str]] = {
         {"rows": "age", "measure": "labels"} | WITH_DELTA,
         "Texts that enough units have",
         "text that is not declared",
+    ),
+    "clipped_count": (
+        {"rows": "mode", "measure": "clipped_count"} | PURE,
+        "Expect each number to be off by at most ± 15.0 (95 %), beside what is clipped.",
+        "Number of records, clipped for each person",
+    ),
+    "clipped_total": (
+        {"rows": "mode", "measure": "clipped_total:minutes", "key.clip": "60"} | PURE,
+        "Expect each total to be off",
+        "Total of Minutes on the way, clipped for each person",
+    ),
+    "learned clip": (
+        {
+            "rows": "mode",
+            "measure": "clipped_total:minutes",
+            "key.clip": "20; 60; 120",
+            "key.learn_clip": "0.2",
+        }
+        | PURE,
+        "beside what is clipped",
+        "Total of Minutes on the way, clipped for each person",
     ),
     "range_count": (
         {"measure": "range_count:minutes", "key.at_least": "30"} | PURE,
@@ -105,3 +125,38 @@ def test_a_range_of_a_parameter_is_two_fields_and_predictors_are_boxes(app: Any)
     assert (
         "Der Parameter liegt zwischen" in german.text and "Mischung zweier Normalverteilungen" in german.text
     )
+
+
+def test_a_bound_of_what_a_person_adds_is_a_field_and_lies_on_what_was_declared(app: Any) -> None:
+    page = shown(app, rows="mode", measure="clipped_total:minutes", **PURE)
+    assert re.search(r'id="key-clip" name="key.clip" value="120"', page)
+    assert "is scaled down to 120 in the l1 norm" in page
+    fields = {"rows": "mode", "measure": "clipped_count", "key.clip": "1,5", "key.norm": "l2", **PURE}
+    german = visitor(app, "anna")
+    german.get("/language/de", params={"next": "/"})
+    page = german.get("/d/commuters/table", params={**fields, "written": "de"}, follow_redirects=True).text
+    assert 'id="key-clip" name="key.clip" value="1,5"' in page and "Höchstens Datensätze je Person" in page
+    assert re.search(
+        r"Jede Anzahl weicht voraussichtlich um höchstens ± [\d,]+ ab \(95.%\), neben dem Gekappten", page
+    )
+    assert "wird auf 1.5 in der l2-Norm verkleinert" in page
+
+
+def test_several_bounds_need_the_share_that_chooses_one(app: Any) -> None:
+    fields = {"rows": "mode", "measure": "clipped_count", "key.clip": "1; 2", **PURE}
+    assert "Of a list of bounds one must be chosen" in shown(app, **fields)
+    assert "the smallest listed bound" in shown(app, **fields | {"key.learn_clip": "0.25"})
+
+
+def test_without_several_rows_of_a_person_nothing_is_clipped(tmp_path: Path) -> None:
+    """Where rows are units, and where a person has one row."""
+    for unit in ("", '\nid = "person"\nname = "person"'):
+        folder = tmp_path / f"of {len(unit)}"
+        folder.mkdir()
+        place = SITE.write_files(folder)
+        if unit:
+            SITE.as_persons(place)
+            document = place.parent / "dataset.toml"
+            document.write_text(document.read_text().replace("\nmax_rows = 2", ""))
+        with served(place) as made:
+            assert "clipped_" not in shown(made)

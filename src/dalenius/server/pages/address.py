@@ -5,6 +5,7 @@
 An address is read leniently: what is unknown is left out and named in `problems`, so that an old bookmark still opens.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -245,6 +246,12 @@ class _AddressReader:
         if asked.kind in (FieldKind.NUMBER, FieldKind.WHOLE):
             is_proposed = is_fresh or asked.is_needed
             return (self.number(name) or (self._proposed(asked, of) if is_proposed else asked.usual),)
+        if asked.kind is FieldKind.NUMBERS:
+            parts = [
+                part for text in self._fields.get(name, ()) for part in re.split(r"[;\s]+", text) if part
+            ]
+            listed = tuple(numbers.read(part, self._language) for part in parts)
+            return listed or (self._proposed(asked, of),)
         if asked.kind is FieldKind.ENDS:
             ends = tuple(numbers.read(end.strip(), self._language) for end in self._fields.get(name, ()))
             return ends if len(ends) == 2 else self._bounds(of)
