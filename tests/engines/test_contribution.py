@@ -121,10 +121,8 @@ def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rul
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("many", [1, 1 << 25])
 @NEWER_RULES
-def test_many_persons_in_several_stretches_equal_one_by_one(rule, many, monkeypatch) -> None:
-    monkeypatch.setattr(_row_choice, "_MANY_ROWS", many)
+def test_many_persons_in_several_stretches_equal_one_by_one(rule, monkeypatch) -> None:
     monkeypatch.setattr(_people, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(_contribution, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(_row_choice, "_ROWS_OF_GROUP", 7)
@@ -232,16 +230,35 @@ def test_pairs_of_rows_of_neighbouring_persons_are_chosen_independently() -> Non
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(sizes=st.lists(st.integers(3, 9), max_size=20), most=st.integers(1, 2), few=st.integers(1, 6))
-def test_first_rows_are_those_of_smallest_hash(sizes, most, few) -> None:
-    """Also where the first bits of hashes, or whole ones, are equal."""
+@given(
+    sizes=st.lists(st.integers(1, 9), max_size=20),
+    most=st.integers(1, 3),
+    few=st.integers(1, 6),
+    shift=st.sampled_from([0, 53, 61]),
+    bits=st.sampled_from([(22, 10), (3, 2), (1, 31)]),
+)
+def test_rows_that_stay_are_those_of_smallest_hash(sizes, most, few, shift, bits) -> None:
+    """Also where first bits of persons' products or of hashes, or whole hashes, are equal; as masks and as contents."""
     rng = np.random.default_rng(len(sizes))
-    owners = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    hashes = rng.integers(0, few, len(owners)).astype(np.uint64)
-    stay = _row_choice.first_rows(owners, hashes, np.array(sizes, dtype=np.int64), most)
+    owners = rng.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(np.int64)
+    hashes = rng.integers(0, few, len(owners)).astype(np.uint64) << np.uint64(shift)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_row_choice, "_PERSON_BITS", bits[0])
+        patch.setattr(_row_choice, "_HASH_BITS", bits[1])
+        patch.setattr(_row_choice, "_ROWS_OF_CHUNK", 8)
+        by_mask, by_content = (
+            _row_choice.RowChoice(most, 0x9E3779B97F4A7C15, lambda _, contents: contents) for _ in range(2)
+        )
+        by_mask.add(owners, hashes)
+        by_content.add(owners, hashes, has_order=False)
+        stay = np.concatenate(list(by_mask.masks()))
+        parts = list(by_content.kept(has_persons=True))
+    assert by_mask.persons == by_content.persons == len(sizes)
+    kept = [pair for part, who in parts for pair in zip(who.tolist(), part.tolist(), strict=True)]
     for owner in range(len(sizes)):
-        mine = hashes[owners == owner]
-        assert sorted(hashes[stay & (owners == owner)].tolist()) == sorted(mine.tolist())[:most]
+        expected = sorted(hashes[owners == owner].tolist())[:most]
+        assert sorted(hashes[stay & (owners == owner)].tolist()) == expected
+        assert sorted(h for who, h in kept if who == owner) == expected
 
 
 def test_the_third_rule_counts_persons_and_rows_without_one() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE, Domain, Variable
+from dalenius.engines._columns import Column
 from dalenius.engines._people import ROWS_AT_ONCE, People
 from dalenius.engines._person_words import digit_words, person_word, text_words
 from dalenius.engines._row_choice import RowChoice
@@ -112,7 +113,7 @@ class CountingRows:
     def add(
         self,
         numbers: NDArray[Any],
-        codes: Sequence[NDArray[Any]],
+        codes: Sequence[Column],
         present: NDArray[np.bool_] | None = None,
         *,
         has_order: bool = True,

@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
 from dalenius.engines._arrow import as_numpy
+from dalenius.engines._columns import Column, Factored
 from dalenius.engines._person_words import digit_words, person_word, text_words
 
 Words = NDArray[np.uint64]
 _MASK = 2**64 - 1
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _LARGEST_NUMBER = 10**18
+_STRETCH = 1 << 13
 
 
 class RowHash:
@@ -56,7 +58,7 @@ class RowHash:
         word = (word ^ word >> 27) * _SECOND & _MASK
         return word ^ word >> 31
 
-    def contents(self, codes: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
+    def contents(self, codes: Sequence[Column], rows: int) -> NDArray[Any]:
         """The content of many rows, from their columns of codes, in a type as narrow as the declaration allows."""
         packed = [self._packed(word, codes, rows) for word in self._words]
         if len(packed) < 2:
@@ -84,14 +86,17 @@ class RowHash:
         codes: NDArray[Any] = own.view(f"i{own.dtype.itemsize}")
         return codes
 
-    def _packed(self, word: list[tuple[int, int]], codes: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
+    def _packed(self, word: list[tuple[int, int]], codes: Sequence[Column], rows: int) -> NDArray[Any]:
         last, shift = word[-1]
         width = shift + self._widths[last]
         kind = next(np.dtype(f"u{size}") for size in (2, 4, 8) if width <= 8 * size)
-        packed = np.full(rows, sum(1 << shift for _, shift in word), dtype=kind)
+        packed = np.zeros(rows, dtype=kind)
         for column, shift in word:
-            # Negative codes are numbers modulo a power of two like the others.
-            packed += codes[column].astype(f"i{kind.itemsize}").view(kind) << kind.type(shift)
+            own = codes[column]
+            if isinstance(own, Factored):
+                _add_looked_up(packed, _shifted(own.codes, kind, shift), own.places)
+            else:
+                packed += _shifted(own, kind, shift)
         return packed
 
     def of_rows(self, persons: Words, contents: NDArray[Any]) -> Words:
@@ -105,6 +110,20 @@ class RowHash:
         np.right_shift(hashes, np.uint64(31), out=scratch)
         hashes ^= scratch
         return hashes
+
+
+def _shifted(codes: NDArray[Any], kind: np.dtype[Any], shift: int) -> NDArray[Any]:
+    """Codes and one more at their place in a word; negative ones are numbers modulo a power of two like the others."""
+    shifted: NDArray[Any] = codes.astype(f"i{kind.itemsize}").view(kind) + kind.type(1)
+    shifted <<= kind.type(shift)
+    return shifted
+
+
+def _add_looked_up(words: NDArray[Any], values: NDArray[Any], places: NDArray[Any]) -> None:
+    """Add to each word the value at its place, a stretch at a time: places are widened before they are looked up."""
+    for start in range(0, len(words), _STRETCH):
+        part = slice(start, start + _STRETCH)
+        words[part] += np.take(values, places[part], mode="wrap")
 
 
 def person_number(person: str) -> int:

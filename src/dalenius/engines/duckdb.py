@@ -419,20 +419,18 @@ class DuckDBSource:
         names = tuple(self.domain.variables)
         parts: dict[str, list[NDArray[Any]]] = {n: [_no_codes(self.domain.variable(n))] for n in names}
         units = []
-        for coded, unit in self._narrow_batches():
+        for coded, unit in self._batches_of_persons():
             for name, column in coded.items():
-                parts[name].append(column)
+                parts[name].append(_narrow(column, code_type(self.domain.variable(name))))
             units.append(unit)
         columns = {name: np.concatenate(parts.pop(name)) for name in names}
         return RowsOfPersons(columns, people_of(units))
 
-    def _narrow_batches(self) -> Iterator[tuple[dict[str, NDArray[Any]], Any]]:
-        """Narrow codes of every declared variable, and the column of persons."""
+    def _batches_of_persons(self) -> Iterator[tuple[dict[str, Column], Any]]:
+        """Codes of every declared variable, and the column of persons."""
         names = tuple(self.domain.variables)
-        kinds = {name: code_type(self.domain.variable(name)) for name in names}
         for batch in self._stream(self._select(names, f"{self._unit_expression()} AS unit")):
-            coded = self._code(names, batch)
-            yield {n: _narrow(column, kinds[n]) for n, column in coded.items()}, batch.column("unit")
+            yield self._code(names, batch), batch.column("unit")
 
     def _sql(self, statement: str) -> Any:
         import duckdb
@@ -602,7 +600,7 @@ class DuckDBSource:
         rows, variables = CountingRows(self.domain, self._secret), self.domain.variables
         if not rows.is_packed:
             return None
-        for coded, unit in self._narrow_batches():
+        for coded, unit in self._batches_of_persons():
             people = people_of([unit])
             rows.add(people.numbers, tuple(coded.values()), people.present, has_order=False)
         columns, self._owners = rows.kept(self._has_owners)
