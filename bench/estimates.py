@@ -3,9 +3,17 @@
 `python -m bench estimates --peers=FOLDER` runs whichever of `opendp`, `diffprivlib`, `tumult` and `pipelinedp` has an environment of its own
 name in the folder (each with `pyarrow`); without a folder only our own figures are printed. Values between 0 and 100 in hundredths, pure
 epsilon 0.1. OpenDP and diffprivlib are compared under replace with a public number of rows, Tumult and PipelineDP under add-remove without
-one; ours is planned for the same. Errors are root mean squares over repeated releases of one file in one process. Times are wall time of a
-fresh process from the file to one answer, imports included; ours opens a ledger, registers the file, plans, charges and releases.
-Options: `--rows=1e7`, `--error_rows=1e6`, `--releases=200`, `--slow_releases=5` (of Tumult and PipelineDP), `--seconds=600` for one process.
+one; ours is planned for the same.
+
+Errors are root mean squares over repeated releases of one file in one process, as many of `--releases=200` as fit into `--seconds=150`; 200
+releases give them to about 8 %, so that the law stands beside them where it is known: our own from what a release says of itself (of a
+median: computed from the law of its selection), theirs where it is plain Laplace noise. Tumult and PipelineDP take minutes for one answer of ten
+million rows: they are compared on `--slow_rows=2e4`, as ours is; the error of a mean or variance times the number of rows hardly depends
+on that number.
+
+Times are wall time of a fresh process from the file to one answer, imports included, the median of `--repeats=3` (of one for Tumult and
+PipelineDP, and of their means alone unless `--slow_times=all`); ours opens a ledger, registers the file, plans, charges and releases, and
+says how much of that was spent inside the ledger. `--most=1200` ends a process; `--times=no` or `--errors=no` leave a part out.
 """
 
 import json
@@ -14,100 +22,63 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 
+from bench import _peers
+
 STATISTICS = ("mean", "variance", "median")
-PUBLIC = {"opendp": True, "diffprivlib": True, "tumult": False, "pipelinedp": False}
-_READ = """
-import json, sys
-path, statistic, releases, rows = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-"""
-_ARROW = """
-import pyarrow.parquet as pq
-x = pq.read_table(path)["x"].to_numpy()
-"""
-SCRIPTS = {
-    "diffprivlib": _READ
-    + _ARROW
-    + """
-from diffprivlib import tools
-ask = {"mean": tools.mean, "variance": tools.var, "median": tools.median}[statistic]
-print(json.dumps([float(ask(x, epsilon=0.1, bounds=(0, 100))) for _ in range(releases)]))
-""",
-    "opendp": _READ
-    + _ARROW
-    + """
-import warnings
-warnings.simplefilter("ignore")
-import numpy as np
-import opendp.prelude as dp
-x = np.array(x)
-dp.enable_features("contrib", "idealized-numerics", "honest-but-curious")
-space = dp.vector_domain(dp.atom_domain(bounds=(0.0, 100.0)), size=rows), dp.symmetric_distance()
-if statistic == "median":
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=rows), dp.symmetric_distance()
-    candidates = np.round(np.linspace(0, 100, 10001), 2)
-    make = lambda s: space >> dp.m.then_private_quantile(dp.max_divergence(), candidates.tolist(), 0.5, s)
-elif statistic == "mean":
-    make = lambda s: space >> dp.t.then_mean() >> dp.m.then_laplace(s)
-else:
-    make = lambda s: space >> dp.t.then_variance() >> dp.m.then_laplace(s)
-ask = dp.binary_search_chain(make, d_in=2, d_out=0.1, T=float)
-print(json.dumps([float(ask(x)) for _ in range(releases)]))
-""",
-    "tumult": _READ
-    + """
-import os
-os.environ["PYSPARK_PYTHON"] = sys.executable
-from pyspark.sql import SparkSession
-from tmlt.analytics import AddOneRow, PureDPBudget, QueryBuilder, Session
-spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-spark.sparkContext.setLogLevel("OFF")
-session = Session.from_dataframe(PureDPBudget(float("inf")), "t", spark.read.parquet(path), protected_change=AddOneRow())
-name = {"mean": "average", "variance": "variance", "median": "median"}[statistic]
-query = getattr(QueryBuilder("t"), name)("x", 0, 100)
-print(json.dumps([float(session.evaluate(query, PureDPBudget(0.1)).collect()[0][0]) for _ in range(releases)]))
-spark.stop()
-""",
-    "pipelinedp": _READ
-    + _ARROW
-    + """
-import pipeline_dp as p
-kinds = {"mean": p.Metrics.MEAN, "variance": p.Metrics.VARIANCE, "median": p.Metrics.PERCENTILE(50)}
-rows = list(enumerate(x.tolist()))
-def ask():
-    accountant = p.NaiveBudgetAccountant(total_epsilon=0.1, total_delta=0)
-    engine = p.DPEngine(accountant, p.LocalBackend())
-    params = p.AggregateParams(metrics=[kinds[statistic]], noise_kind=p.NoiseKind.LAPLACE, max_partitions_contributed=1,
-        max_contributions_per_partition=1, min_value=0, max_value=100)
-    extract = p.DataExtractors(privacy_id_extractor=lambda r: r[0], partition_extractor=lambda r: 0, value_extractor=lambda r: r[1])
-    result = engine.aggregate(rows, params, extract, public_partitions=[0])
-    accountant.compute_budgets()
-    return float(list(result)[0][1][0])
-print(json.dumps([ask() for _ in range(releases)]))
-""",
+# From so many releases on a root mean square is known to about a fifth.
+ENOUGH = 15
+ASKED: dict[str, dict[str, str]] = {
+    "mean, noise alone": {"measure": "mean", "error": "noise"},
+    "mean with sampling": {"measure": "mean", "error": "sampling"},
+    "mean, moments together": {"measure": "mean", "error": "sampling", "moments": "together"},
+    "variance with sampling": {"measure": "variance"},
+    "variance, noise alone": {"measure": "variance", "error": "noise"},
+    "median by distance": {"measure": "median"},
+    "median by depth": {"measure": "median", "score": "depth"},
 }
 OURS = """
 import json, sys, time
 started = time.perf_counter()
 import dalenius
-path, statistic, ledger, rows, is_public = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5] == "True"
+from dalenius.ledger import Ledger
+from dalenius.ledger.books import Books
+from dalenius.ledger.declarations import Declarations
+from dalenius.ledger.known_files import KnownFiles
+inside = {"depth": 0, "seconds": 0.0}
+def timed(method):
+    def call(*arguments, **named):
+        begun, inside["depth"] = time.perf_counter(), inside["depth"] + 1
+        try:
+            return method(*arguments, **named)
+        finally:
+            inside["depth"] -= 1
+            if not inside["depth"]:
+                inside["seconds"] += time.perf_counter() - begun
+    return call
+for noun in (Ledger, Books, Declarations, KnownFiles):
+    for name, method in list(vars(noun).items()):
+        if isinstance(method, type(timed)) and (name == "__init__" or not name.startswith("_")):
+            setattr(noun, name, timed(method))
+path, asked, ledger, rows = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 document = {
-    "dataset": {"name": "values", "population": "values", "public": True} | ({"size": rows} if is_public else {}),
-    "unit": {"relation": "replace" if is_public else "add-remove"},
+    "dataset": {"name": "values", "population": "values", "public": True, "size": rows},
+    "unit": {"relation": "replace"},
     "variables": {"x": {"bounds": [0, 100], "step": "0.01", "missing": 0}},
 }
-more = {"mean": {"error": "noise"}, "mean with sampling": {"error": "sampling"}}.get(statistic, {})
-request = dalenius.table(measure=statistic.split()[0], of="x", epsilon="0.1", **more)
+request = dalenius.table(of="x", epsilon="0.1", **asked)
 with dalenius.Curator.open(document, data=path, ledger=ledger) as curator:
     opened = time.perf_counter()
     curator.register(by="bench")
     registered = time.perf_counter()
     value = float(curator.release(request).tables[0].values[0])
     released = time.perf_counter()
-print(json.dumps({"value": value, "import and open": opened - started, "register": registered - opened, "release": released - registered}))
+parts = {"import and open": opened - started, "register": registered - opened, "release": released - registered}
+print(json.dumps({"value": value, **parts, "of these inside the ledger": inside["seconds"]}))
 """
 
 
@@ -115,40 +86,35 @@ def run(
     quick: bool = False,
     peers: str = "",
     rows: str = "1e7",
-    error_rows: str = "1e6",
+    slow_rows: str = "2e4",
     releases: str = "200",
-    slow_releases: str = "5",
-    seconds: str = "600",
+    seconds: str = "150",
+    repeats: str = "3",
+    slow_times: str = "mean",
+    most: str = "1200",
+    errors: str = "yes",
+    times: str = "yes",
 ) -> dict[str, object]:
     """Errors and times of ours and of every peer that is installed."""
-    sizes = [10_000, 10_000] if quick else [int(float(rows)), int(float(error_rows))]
-    count = 20 if quick else int(releases)
-    installed = [name for name in SCRIPTS if peers and (Path(peers) / name / "bin" / "python").exists()]
+    size, slow_size = (20_000, 5_000) if quick else (int(float(rows)), int(float(slow_rows)))
+    count, wait = (20, 10.0) if quick else (int(releases), float(seconds))
+    told: dict[str, Any] = {"rows": size, "rows of Tumult and PipelineDP": slow_size, "releases": count}
     with tempfile.TemporaryDirectory() as folder:
-        timed, repeated = (_file(Path(folder), size) for size in sizes)
-        truth = _truths(repeated)
-        errors: dict[str, Any] = {
-            f"ours, {'replace, n public' if known else 'add-remove'}": _own_errors(
-                repeated, known, count, truth
+        files = {n: _file(Path(folder), n) for n in (size, slow_size)}
+        if errors == "yes":
+            told["root mean square errors"] = {
+                words: _compared(files[n], n, is_public, count, peers, wait, float(most))
+                for words, n, is_public in (
+                    ("replace, n public", size, True),
+                    ("add-remove", slow_size, False),
+                )
+            }
+        if times == "yes":
+            slow = STATISTICS if slow_times == "all" else tuple(slow_times.split(","))
+            told["seconds of a fresh process"] = _times(
+                files[size], size, peers, 1 if quick else int(repeats), slow, float(most)
             )
-            for known in (True, False)
-        }
-        times: dict[str, Any] = {"ours": _own_times(timed, sizes[0])}
-        for name in installed:
-            python = str(Path(peers) / name / "bin" / "python")
-            many = count if PUBLIC[name] else int(slow_releases)
-            errors[name] = {
-                each: _peer_error(python, name, repeated, each, many, sizes[1], truth[each], float(seconds))
-                for each in STATISTICS
-            }
-            times[name] = {
-                each: _peer_time(python, name, timed, each, sizes[0], float(seconds)) for each in STATISTICS
-            }
-    return {
-        "rows timed, rows of errors": sizes,
-        "root mean square errors": errors,
-        "seconds of a fresh process": times,
-    }
+    return told
 
 
 def _file(folder: Path, rows: int) -> Path:
@@ -161,119 +127,124 @@ def _file(folder: Path, rows: int) -> Path:
     return path
 
 
-def _truths(path: Path) -> dict[str, float]:
+def _compared(
+    path: Path, rows: int, is_public: bool, releases: int, peers: str, seconds: float, most: float
+) -> dict[str, Any]:
+    """Ours and theirs on one file, and ours over the best of theirs: by law where both laws are known, and by releases."""
     import pyarrow.parquet as pq
 
     x = pq.read_table(path)["x"].to_numpy()
-    return {"mean": float(x.mean()), "variance": float(x.var(ddof=1)), "median": float(np.median(x))}
+    truth = {"mean": float(x.mean()), "variance": float(x.var(ddof=1)), "median": float(np.median(x))}
+    theirs: dict[str, dict[str, Any]] = {statistic: {} for statistic in STATISTICS}
+    for name in _peers.installed(peers):
+        for statistic in STATISTICS if _peers.IS_PUBLIC[name] is is_public else ():
+            answer = _peers.asked(
+                peers, name, path, statistic, releases=releases, rows=rows, seconds=seconds, most=most
+            )
+            theirs[statistic][name] = _figures(answer, truth[statistic])
+    ours = _own_errors(path, rows, is_public, releases, truth)
+    return {
+        name: {"ours": figures, **theirs[_measure(name)], **_ratios(figures, theirs[_measure(name)])}
+        for name, figures in ours.items()
+    }
 
 
-class _Remembered:
-    """A source that reads its rows once for each question; noise is drawn anew for every release."""
+def _measure(name: str) -> str:
+    return ASKED[name]["measure"]
 
-    def __init__(self, source: Any) -> None:
-        self._source = source
-        self._answers: dict[Any, Any] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        asked = getattr(self._source, name)
-        if name not in ("table", "values"):
-            return asked
-
-        def answer(query: Any) -> Any:
-            if query not in self._answers:
-                self._answers[query] = asked(query)
-            return self._answers[query]
-
+def _figures(answer: dict[str, Any], truth: float) -> dict[str, Any]:
+    if "none" in answer:
         return answer
+    figures = {"releases": len(answer["answers"]), "error": _root(np.array(answer["answers"]) - truth)}
+    return figures | ({"by law": float(np.sqrt(2) * answer["scale"])} if answer["scale"] else {})
 
 
-def _own_errors(path: Path, is_public: bool, releases: int, truth: dict[str, float]) -> dict[str, float]:
-    """Repeated releases through plan and gate, on rows that are read once."""
-    import pyarrow.parquet as pq
+def _root(offs: Any) -> float:
+    return float(np.sqrt(np.mean(np.square(offs))))
 
+
+def _ratios(ours: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Ours over the least of theirs that is known from enough releases; none where nobody was off."""
+    ratios = {}
+    for key in ("error", "by law"):
+        found = [each[key] for each in theirs.values() if key in each and each["releases"] >= ENOUGH]
+        if found and key in ours and min(found) > 0:
+            ratios["over the best, by law" if key == "by law" else "over the best, by releases"] = round(
+                ours[key] / min(found), 3
+            )
+    return ratios
+
+
+def _own_errors(
+    path: Path, rows: int, is_public: bool, releases: int, truth: dict[str, float]
+) -> dict[str, dict[str, Any]]:
+    """Repeated releases through plan and gate, from the engine that a curator would open; noise is drawn anew for every one."""
+    from verify.scores import law_of
+
+    from dalenius.core.query import ValuesQuery
     from dalenius.core.randomness import RecordedRandomness
     from dalenius.curator import gate
-    from dalenius.engines.memory import MemorySource
+    from dalenius.engines.duckdb import DuckDBSource
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.testing.asking import plan_of
 
-    x = pq.read_table(path)["x"]
     document = {
-        "dataset": {"name": "values", "population": "values", "public": True, "size": len(x)},
+        "dataset": {"name": "values", "population": "values", "public": True, "size": rows},
         "unit": {"relation": "replace" if is_public else "add-remove"},
         "variables": {"x": {"bounds": [0, 100], "step": "0.01", "missing": 0}},
     }
     domain = DatasetDocument.from_dict(document).domain()
-    source: Any = _Remembered(MemorySource.of(domain, {"x": x.to_numpy()}))
-    asked: dict[str, dict[str, Any]] = {
-        "mean": {"measure": "mean", "error": "sampling"},
-        "mean, noise alone": {"measure": "mean", "error": "noise"},
-        "mean, moments together": {"measure": "mean", "error": "sampling", "moments": "together"},
-        "variance": {"measure": "variance"},
-        "median": {"measure": "median"},
-    }
-    found = {}
-    for name, table in asked.items():
+    source = DuckDBSource(domain, path)
+    values = source.values(ValuesQuery(value="x")).open_below_the_gate()
+    figures: dict[str, dict[str, Any]] = {}
+    for name, table in ASKED.items():
         if "moments" in table and not is_public:
             continue
-        privacy = {"definition": "pure", "epsilon": "0.1"}
+        privacy, true = {"definition": "pure", "epsilon": "0.1"}, truth[_measure(name)]
         plan = plan_of(domain, {"table": {"of": "x", **table}, "privacy": privacy}, {})
-        offs = []
+        offs, errors = [], []
         for number in range(releases):
             rng = RecordedRandomness(f"{name} {number}")
             passage = gate.run(plan, source, plan.neighbours, plan.reservation, rng)
-            offs.append(float(plan.assemble(passage.blocks)[0].values[0]) - truth[name.split(",")[0]])
-        found[name] = float(np.sqrt(np.mean(np.square(offs))))
-    return found
+            shown = plan.assemble(passage.blocks)[0]
+            offs.append(float(shown.values[0]) - true)
+            errors.append(float(shown.variance[0]))
+        if _measure(name) == "median":
+            step: Any = plan.measurements[0]
+            by_law = float(np.sqrt(law_of(step, values, true * 100)[2])) / 100
+        else:
+            by_law = float(np.sqrt(np.mean(errors)))
+        figures[name] = {"releases": releases, "error": _root(offs), "by law": by_law}
+    return figures
 
 
-def _own_times(path: Path, rows: int) -> dict[str, Any]:
-    """A fresh process each; the parts of it are its own clock's."""
-    times: dict[str, Any] = {}
-    for statistic in ("mean", "mean with sampling", "variance", "median"):
-        with tempfile.TemporaryDirectory() as folder:
-            ledger = str(Path(folder) / "ledger.sqlite")
-            started = time.perf_counter()
-            arguments = [sys.executable, "-c", OURS, str(path), statistic, ledger, str(rows), "True"]
-            told = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
-            parts = json.loads(told)
-            whole = time.perf_counter() - started
-        times[statistic] = {"whole": round(whole, 2)} | {
-            k: round(v, 2) for k, v in parts.items() if k != "value"
-        }
+def _times(
+    path: Path, rows: int, peers: str, repeats: int, slow: tuple[str, ...], most: float
+) -> dict[str, Any]:
+    times: dict[str, Any] = {"ours": {name: _own_times(path, rows, name, repeats) for name in ASKED}}
+    for name in _peers.installed(peers):
+        is_fast = _peers.IS_PUBLIC[name]
+        times[name] = {}
+        for statistic in STATISTICS if is_fast else slow:
+            answers = [
+                _peers.asked(peers, name, path, statistic, releases=1, rows=rows, seconds=0, most=most)
+                for _ in range(repeats if is_fast else 1)
+            ]
+            told = [answer["seconds"] for answer in answers if "seconds" in answer]
+            times[name][statistic] = round(median(told), 2) if told else answers[0]["none"]
     return times
 
 
-def _asked(
-    python: str, name: str, path: Path, statistic: str, releases: int, rows: int, seconds: float
-) -> list[float] | str:
-    arguments = [python, "-c", SCRIPTS[name], str(path), statistic, str(releases), str(rows)]
-    try:
-        told = subprocess.run(arguments, capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return f"more than {seconds:g} s"
-    if told.returncode:
-        return f"failed: {told.stderr.strip().splitlines()[-1][:200] if told.stderr.strip() else told.returncode}"
-    answers: list[float] = json.loads(told.stdout.strip().splitlines()[-1])
-    return answers
-
-
-def _peer_error(
-    python: str,
-    name: str,
-    path: Path,
-    statistic: str,
-    releases: int,
-    rows: int,
-    truth: float,
-    seconds: float,
-) -> float | str:
-    answers = _asked(python, name, path, statistic, releases, rows, seconds)
-    return answers if isinstance(answers, str) else float(np.sqrt(np.mean((np.array(answers) - truth) ** 2)))
-
-
-def _peer_time(python: str, name: str, path: Path, statistic: str, rows: int, seconds: float) -> float | str:
-    started = time.perf_counter()
-    answers = _asked(python, name, path, statistic, 1, rows, seconds)
-    return answers if isinstance(answers, str) else round(time.perf_counter() - started, 2)
+def _own_times(path: Path, rows: int, name: str, repeats: int) -> dict[str, float]:
+    """The process whose time is the median one; its parts are its own clock's."""
+    runs = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            ledger = str(Path(folder) / "ledger.sqlite")
+            started = time.perf_counter()
+            arguments = [sys.executable, "-c", OURS, str(path), json.dumps(ASKED[name]), ledger, str(rows)]
+            told = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+            runs.append({"whole": time.perf_counter() - started} | json.loads(told))
+    middle = sorted(runs, key=lambda each: each["whole"])[len(runs) // 2]
+    return {key: round(value, 2) for key, value in middle.items() if key != "value"}
