@@ -165,14 +165,15 @@ def _root(offs: Any) -> float:
 
 
 def _ratios(ours: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """Ours over the least of theirs that is known from enough releases; none where nobody was off."""
+    """Ours over the least of theirs that is known from enough releases; one where nobody was off, and no number where only we were."""
     ratios = {}
-    for key in ("error", "by law"):
-        found = [each[key] for each in theirs.values() if key in each and each["releases"] >= ENOUGH]
-        if found and key in ours and min(found) > 0:
-            ratios["over the best, by law" if key == "by law" else "over the best, by releases"] = round(
-                ours[key] / min(found), 3
-            )
+    for key, words in (("error", "over the best, by releases"), ("by law", "over the best, by law")):
+        best = min(
+            (each[key] for each in theirs.values() if key in each and each["releases"] >= ENOUGH),
+            default=None,
+        )
+        if best is not None and key in ours:
+            ratios[words] = round(ours[key] / best, 3) if best else 1.0 if not ours[key] else float("inf")
     return ratios
 
 
