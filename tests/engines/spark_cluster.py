@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 from tests.ledger.conftest import free_port
@@ -55,24 +56,48 @@ class Cluster:
             self._kill(self._processes.pop())
 
     def _start(self, name: str, *arguments: object) -> None:
-        settings = {
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": SMALL,
-            "SPARK_CONF_DIR": str(self._folder),
-            "SPARK_LOCAL_DIRS": str(self._folder),
-        }
-        command = [str(self._home / "bin" / "spark-class"), f"{_DEPLOY}.{name}", *map(str, arguments)]
+        command = [*self._command, f"{_DEPLOY}.{name}", *map(str, arguments)]
         self._processes.append(
             subprocess.Popen(
                 command,
-                env=os.environ | settings,
+                env=os.environ | self._settings,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         )
+
+    @cached_property
+    def _command(self) -> list[str]:
+        """How Spark starts one of its own programs, up to its name: `spark-class` would ask another virtual machine for each of them."""
+        jars = str(self._home / "jars" / "*")
+        asked = [
+            "java",
+            *SMALL.split(),
+            "-cp",
+            jars,
+            "org.apache.spark.launcher.Main",
+            f"{_DEPLOY}.master.Master",
+        ]
+        told = subprocess.run(
+            asked, env=os.environ | self._settings, capture_output=True, check=True, timeout=60
+        )
+        words = [word.decode().strip() for word in told.stdout.split(b"\0")]
+        return [word for word in words[: words.index(f"{_DEPLOY}.master.Master")] if word]
+
+    @property
+    def _settings(self) -> dict[str, str]:
+        [core] = (self._home / "jars").glob("spark-core_*.jar")
+        return {
+            "SPARK_HOME": str(self._home),
+            "SPARK_SCALA_VERSION": core.name.removeprefix("spark-core_").partition("-")[0],
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL,
+            "SPARK_CONF_DIR": str(self._folder),
+            "SPARK_LOCAL_DIRS": str(self._folder),
+        }
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError):

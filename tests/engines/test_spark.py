@@ -1,7 +1,7 @@
 """The Spark engine, on this machine and on a cluster of two workers: equal to the memory engine on any data.
 
-One virtual machine serves all tests on this machine: the first of them starts it where the cluster was lost. It interprets expressions and compiles little, because it lives for a minute only;
-on the cluster it works as it does for users.
+One virtual machine serves all tests, first as the driver of the cluster, and where that was lost on this machine. It interprets expressions and compiles little, because it lives for a minute only;
+at the end on the cluster it works as it does for users.
 """
 
 import os
@@ -113,6 +113,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
         "spark.executor.memory": "500m",
         "spark.executor.extraJavaOptions": SMALL,
         "spark.cores.max": "2",
+        "spark.locality.wait": "0",
     }
     for name, value in small.items():
         monkeypatch.setitem(_spark_session._START, name, value)
@@ -173,7 +174,8 @@ def _lose_it_in_the_middle_of_a_release(
             curator.release(REQUESTS[0])
         monkeypatch.setattr(SparkSource, "table", asked)
         assert charges(curator) == 1
-    _spark_session.stop()
+    # The virtual machine is warm, and serves the tests on this machine.
+    _spark_session.end_session()
     with opened(address.replace(folder.host, "local")) as curator:
         curator.release(REQUESTS[0])
         assert charges(curator) == 1

@@ -6,6 +6,7 @@ Run as a program with one JSON argument, so that the processes it forks carry no
 import json
 import os
 import random
+import signal
 import sys
 import time
 import traceback
@@ -77,6 +78,8 @@ def main(config: dict[str, Any]) -> None:
         child = os.fork()
         if not child:
             try:
+                # Nobody is left behind where the parent is killed.
+                signal.alarm(120)
                 work(config, number)
             except BaseException:
                 traceback.print_exc()

@@ -3,6 +3,7 @@
 An expression is NULL where the database cannot decide beyond doubt; the reader of all engines then decides.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isnan
 from typing import Any
@@ -29,17 +30,43 @@ def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
     if sort == "other" or is_pair or len(texts) > _MOST_TEXTS:
         return f"CAST(CASE {missing} END AS BIGINT)", True
     rest = read("\0no text of a database")[0]
+    values = {text: _literal(pushed.dialect, text, sort) for text in texts}
+    codes = {text: read(text)[0] for text, value in values.items() if value is not None}
+    cases = _runs(column, codes) if sort == "whole" else []
     by_code: dict[int, list[str]] = {}
-    for text in texts:
-        value = _literal(pushed.dialect, text, sort)
-        if value is not None:
-            by_code.setdefault(read(text)[0], []).append(value)
-    cases = " ".join(
-        f"WHEN {column} IN ({', '.join(values)}) THEN {code}"
-        for code, values in by_code.items()
-        if code != rest
-    )
-    return f"CAST(CASE {missing} {cases} ELSE {rest} END AS BIGINT)", False
+    for text, code in codes.items():
+        by_code.setdefault(code, []).append(str(values[text]))
+    if not cases or len(cases) >= len(by_code):
+        cases = [
+            f"WHEN {column} IN ({', '.join(listed)}) THEN {code}"
+            for code, listed in by_code.items()
+            if code != rest
+        ]
+    return f"CAST(CASE {missing} {' '.join(cases)} ELSE {rest} END AS BIGINT)", False
+
+
+def _runs(column: str, codes: Mapping[str, int]) -> list[str]:
+    """A case for each run of whole numbers whose codes follow one another: most often one, where a case for each category keeps a database busy.
+
+    What is reckoned stays within the run, so that it cannot overflow, whether its case is taken or not.
+    """
+    runs: list[tuple[int, int, int]] = []
+    for value, code in sorted((int(text), code) for text, code in codes.items()):
+        if runs and runs[-1][1] == value - 1 and runs[-1][2] == code - value:
+            runs[-1] = (runs[-1][0], value, code - value)
+        else:
+            runs.append((value, value, code - value))
+    return [
+        f"WHEN {column} BETWEEN {number(first)} AND {number(last)} THEN {_shifted(column, first, last, shift)}"
+        for first, last, shift in runs
+    ]
+
+
+def _shifted(column: str, first: int, last: int, shift: int) -> str:
+    if first == last:
+        return str(first + shift)
+    distance = f"least(greatest({column}, {number(first)}), {number(last)}) - {number(first)}"
+    return f"{distance} + {first + shift}"
 
 
 def _literal(dialect: Dialect, text: str, sort: str) -> str | None:

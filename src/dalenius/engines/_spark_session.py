@@ -220,15 +220,22 @@ def _started(master: str) -> Any:
         ) from None
 
 
-def stop() -> None:
-    """End the session and its virtual machine; the next data that are opened start another."""
-    from pyspark import SparkContext
+def end_session() -> None:
+    """End the session alone; its virtual machine serves the next one, on whichever cluster."""
     from pyspark.sql import SparkSession
 
     with _turn:
         active = SparkSession._instantiatedSession
         if active is not None:
             active.stop()
+
+
+def stop() -> None:
+    """End the session and its virtual machine; the next data that are opened start another."""
+    from pyspark import SparkContext
+
+    with _turn:
+        end_session()
         gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
         if gateway is not None:
             gateway.shutdown()
