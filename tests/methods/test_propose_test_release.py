@@ -13,6 +13,7 @@ import pytest
 
 from dalenius.audit.exact import kernel_delta
 from dalenius.core.domain import Domain
+from dalenius.core.law import Additive
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
@@ -20,6 +21,7 @@ from dalenius.core.release import NoReply
 from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
+from dalenius.inference.cells import intervals
 from dalenius.measurements.propose_test_release import ProposeTestRelease, chances
 from dalenius.publish._format import document
 from dalenius.spec.dataset import DatasetDocument
@@ -202,9 +204,63 @@ def test_no_reply_is_charged_printed_and_stored(tmp_path: Path) -> None:
     assert "no reply" in repr(release)
 
 
+def test_the_answer_of_a_cascade_has_the_noise_of_the_bound_that_passed(ask: Ask) -> None:
+    shown = ask(
+        "approximate", 24, measure="propose_test_release", of="income", bounds=[1, 4, 40], delta="1e-3"
+    )
+    answer, bound = shown
+    passed = float(bound.values[0])
+    assert (answer.measure, bound.measure) == ("propose_test_release", "bound")
+    assert passed in (1, 4, 40) and abs(answer.values[0] - 50) <= 5
+    # Half of epsilon for an answer that one record moves by at most the bound that passed.
+    base = exp(-12 / passed)
+    assert answer.variance[0] == pytest.approx(2 * base / (1 - base) ** 2)
+
+
+def test_a_cascade_is_charged_once_and_says_which_bound_passed(tmp_path: Path) -> None:
+    request = {
+        "table": {"measure": "propose_test_release", "of": "x", "bounds": [1, 2]},
+        "privacy": {"definition": "approximate", "epsilon": 20, "delta": "1e-3"},
+    }
+    alone = {**request, "table": {"measure": "propose_test_release", "of": "x", "bound": 2}}
+    with Curator.open(
+        DATASET,
+        data={"x": [0, 2, 2, 2, 2, 2, 2, 2, 2, 4]},
+        ledger=tmp_path / "ledger.sqlite",
+        policy={"budget": {"rho": 900, "delta": "0.1"}},
+        rng=RecordedRandomness("cascade"),
+    ) as curator:
+        curator.register(by="custodian")
+        plan = curator.plan(request)
+        assert plan.reservation == curator.plan(alone).reservation
+        assert plan.preview["bounds"] == ["1", "2"] and len(plan.preview["sure_from"]) == 2
+        release = curator.release(request)
+    whole = document()
+    assert whole.read is not None
+    again = whole.read(whole.content(release))
+    (block,), (answer, bound) = again.blocks, again.tables
+    passed = str(block.parameters["bound"])
+    assert float(bound.values[0]) == float(passed) and passed in ("1", "2")
+    law = block.law
+    assert isinstance(law, Additive)
+    half = law.half_width(0.95)
+    told = intervals(again, kind="population")
+    assert told.upper[0] - told.lower[0] == 2 * half
+    assert answer.std_error[0] == pytest.approx(law.std_error)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"bounds": [1, 2]},
+        {"bound": None, "bounds": [2]},
+        {"bound": None, "bounds": [2, 1]},
+        {"bound": None, "bounds": [1, 1]},
+        {"bound": None, "bounds": [1, 200]},
+        {"bound": None, "bounds": [0, 1]},
+        {"bound": None, "bounds": list(range(1, 20))},
+        {"bound": None, "bounds": [1, "x"]},
+        {"bound": None, "bounds": []},
         {"bound": 0},
         {"bound": -3},
         {"bound": 200},

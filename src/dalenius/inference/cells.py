@@ -26,7 +26,7 @@ from dalenius.inference.observation import Observed, adjusted_note, find_table, 
 from dalenius.inference.observe import Source, observe
 from dalenius.linear import joint
 from dalenius.linear.estimates import is_estimate
-from dalenius.linear.tabulation import ADDITIVE, MEANS, WEIGHTED_LIST
+from dalenius.linear.tabulation import ADDITIVE, CASCADE, MEANS, WEIGHTED_LIST
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000
@@ -96,8 +96,11 @@ def _totals(
         if set(names) not in (set(), {axis.name for axis in table.space.axes}):
             raise Unsupported("A mean does not add up; ask for the intervals of the whole table.")
         return mean_intervals(release, table, confidence, together)
-    # A release with one additive law shows what was measured, whatever it is called.
-    if table.measure not in (*ADDITIVE, "squared weights") and not isinstance(release.law, Additive):
+    # A release with one additive law shows what was measured, whatever it is called; so does the answer of a cascade.
+    is_measured = isinstance(release.law, Additive) or (
+        isinstance(release.law, Joint) and release.law.structure == CASCADE and table is release.table
+    )
+    if table.measure not in (*ADDITIVE, "squared weights") and not is_measured:
         raise Unsupported(
             f"A released {table.measure} is a selected value, or carries noise that follows the data: how far it is off"
             " depends on the data and is not published, so that there is no valid interval for it.",

@@ -29,6 +29,8 @@ MEANS = "means"
 """The law of a list of means: two lists, of counts and of totals about a centre."""
 WEIGHTED_LIST = "weighted list"
 """The law of a list of weighted counts: two lists, of weights and of their squares."""
+CASCADE = "cascade"
+"""The law of an answer at the first of several bounds that passes its test: that of its block, which names the bound."""
 # What a table measures whose one cell was selected among candidates, and whose number is not published.
 SELECTION = "selection"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")

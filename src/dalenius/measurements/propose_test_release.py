@@ -18,8 +18,7 @@ References
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, log
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,32 +28,18 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.rationals import exp_upper
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
+from dalenius.measurements._distance_test import DistanceStatistic, above, least_threshold, sure_distance
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.measurements._one_number import block_of
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
 __all__ = ["ProposeTestRelease"]
-
-
-class DistanceStatistic(Protocol):
-    """What a statistic must offer: its value, and how far the data are from data that a record moves by more than a bound."""
-
-    @property
-    def query(self) -> ValuesQuery:
-        """The values it needs."""
-
-    def value(self, values: Any) -> int:
-        """The exact answer."""
-
-    def distance(self, values: Any, bound: int, neighbours: Neighbours) -> int:
-        """Zero wherever a unit can move the answer by more than the bound; differs by at most one between neighbours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +76,7 @@ class ProposeTestRelease:
     @property
     def threshold(self) -> int:
         """The least distance that noise alone, from zero, exceeds with probability at most delta."""
-        base = exp_upper(-self.test)
-        # Of a two-sided geometric law with base a, P(noise > t) = a^(t + 1) / (1 + a), which rises with a.
-        power = max(ceil(-log(float(self.delta)) / float(self.test)) - 3, 0)
-        while base ** (power + 1) > self.delta * (1 + base):
-            power += 1
-        return power
+        return least_threshold(self.test, self.delta)
 
     @property
     def law(self) -> Additive:
@@ -110,16 +90,12 @@ class ProposeTestRelease:
 
     def silence(self, distance: int) -> float:
         """Probability of no reply at a distance."""
-        base, past = exp(-float(self.test)), self.threshold - distance
-        return base**-past / (1 + base) if past < 0 else 1 - base ** (past + 1) / (1 + base)
+        return 1 - above(self.test, self.threshold - distance)
 
     @property
     def sure(self) -> int:
         """The least distance at which there is a reply with 99 % probability."""
-        distance = self.threshold
-        while self.silence(distance) > 0.01:
-            distance += 1
-        return distance
+        return sure_distance(self.test, self.threshold)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Of test and answer together."""

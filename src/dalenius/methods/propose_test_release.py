@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements.propose_test_release import DistanceStatistic, ProposeTestRelease
+from dalenius.measurements._distance_test import DistanceStatistic
+from dalenius.measurements.propose_test_release import ProposeTestRelease
+from dalenius.methods._cascade import plan_cascade, steps_of
 from dalenius.methods._priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Words
@@ -25,13 +29,17 @@ __all__ = ["ProposeTestReleaseMethod"]
 
 
 class ProposeTestReleaseParameters(Part):
-    """Keys of propose-test-release: what is estimated, and the bound that is proposed."""
+    """Keys of propose-test-release: what is estimated, and the bound that is proposed, or several that are tried in turn."""
 
     section: ClassVar[str] = "[table] of propose-test-release"
 
     estimate: Literal["median", "quantile", "interquartile"] = "median"
     q: Exact | None = None
     bound: Exact | None = None
+    bounds: tuple[Exact, ...] = Field(
+        default=(),
+        description="Rising bounds in place of one: the first that passes its test gives the noise.",
+    )
 
 
 class ProposeTestReleaseMethod:
@@ -68,6 +76,14 @@ class ProposeTestReleaseMethod:
             is_needed=True,
             part=Fraction(1, 20),
         ),
+        "bounds": FormField(
+            kind=FieldKind.NUMBERS,
+            labels={
+                "en": "or several bounds, tried from the smallest on",
+                "de": "oder mehrere Schranken, von der kleinsten an versucht",
+            },
+            in_place_of="bound",
+        ),
     }
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -95,6 +111,10 @@ class ProposeTestReleaseMethod:
             },
             "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
         },
+        {
+            "table": {"measure": "propose_test_release", "of": "income", "bounds": [5, 20, 38]},
+            "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
+        },
     )
 
     @staticmethod
@@ -110,6 +130,12 @@ class ProposeTestReleaseMethod:
             raise ParameterError(
                 'Propose-test-release needs epsilon and delta: definition = "approximate".', name="delta"
             )
+        if question.parameter("bounds"):
+            if question.parameter("bound") is not None:
+                raise ParameterError(
+                    "Write bound for one bound or bounds for several, not both.", name="bounds"
+                )
+            return plan_cascade(question, estimate, statistic, budget.delta)
         half = budget.epsilon / 2
         step = ProposeTestRelease(
             name=f"{estimate} of {question.of}",
@@ -137,7 +163,11 @@ class ProposeTestReleaseMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Numbers as exact texts."""
-        exact = {key: plain(rational(parameters[key], key)) for key in ("q", "bound") if key in parameters}
+        exact: dict[str, Any] = {
+            key: plain(rational(parameters[key], key)) for key in ("q", "bound") if key in parameters
+        }
+        if isinstance(parameters.get("bounds"), list | tuple):
+            exact["bounds"] = [plain(rational(bound, "bounds")) for bound in parameters["bounds"]]
         return "propose_test_release", {**parameters, **exact}
 
 
@@ -153,20 +183,14 @@ def _statistic(question: Question, estimate: str) -> DistanceStatistic:
 
 def _bound(question: Question) -> int:
     """The proposed bound in declared steps, rounded up."""
-    named, bounds = question.parameter("bound"), question.bounds
+    named = question.parameter("bound")
     if named is None:
         raise ParameterError(
             "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed without looking"
             " at the data.",
             name="bound",
         )
-    steps = -(-rational(named, "bound") // bounds.step)
-    if not 1 <= steps < bounds.high - bounds.low:
-        raise ParameterError(
-            f"bound must be positive and smaller than the declared range of {question.of!r}; received {named}.",
-            name="bound",
-        )
-    return int(steps)
+    return steps_of(question, named, "bound")
 
 
 def _shown(blocks: tuple[Block, ...]) -> tuple[Table, ...]:

@@ -69,7 +69,7 @@ class FormField:
     `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot be left out.
     One that `is_everywhere` is known only where the promise holds everywhere, and left out elsewhere.
     `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds of the variable
-    asked about: so much of their width.
+    asked about: so much of their width. A key that stands `in_place_of` another one leaves that out where it is filled in.
     """
 
     kind: FieldKind
@@ -80,6 +80,7 @@ class FormField:
     is_everywhere: bool = False
     choices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     part: Fraction | None = None
+    in_place_of: str = ""
 
 
 WHICH_ERROR = FormField(

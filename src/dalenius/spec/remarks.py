@@ -165,6 +165,15 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " das Ergebnis um mehr als die Schranke verschieben könnte; sonst kann das Ergebnis „keine Antwort“ sein, und sie wird wie jedes"
         " andere verbucht.",
     },
+    "cascade": {
+        "en": "Bounds are tried from the smallest on, and the first that passes its test gives the noise; all of them are paid for once. A"
+        " bound, or a smaller one, passes with 99 % probability where at least so many records can change before one more could move the"
+        " answer by more than it: {distances}. The outcome may be 'no reply', which is charged like any other.",
+        "de": "Schranken werden von der kleinsten an versucht, und die erste, die ihre Prüfung besteht, bestimmt das Rauschen; verbucht"
+        " werden alle zusammen einmal. Eine Schranke oder eine kleinere besteht mit 99 % Wahrscheinlichkeit, wo mindestens so viele"
+        " Datensätze sich ändern können, ehe ein weiterer das Ergebnis um mehr als sie verschieben könnte: {distances}. Das Ergebnis kann"
+        " „keine Antwort“ sein, und sie wird wie jedes andere verbucht.",
+    },
     "resampled": {
         "en": "Both errors come from noisy totals of resampled files; multiplicities were drawn anew for each and are not kept.",
         "de": "Beide Fehler stammen aus verrauschten Summen neu gezogener Dateien; die Häufigkeiten wurden für jede neu gezogen und werden"

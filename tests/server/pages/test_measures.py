@@ -111,7 +111,8 @@ def test_each_is_previewed_and_released(app: Any, name: str) -> None:
 
 
 def test_a_test_before_an_answer_needs_one_row_and_says_so(app: Any) -> None:
-    assert "one row to a unit" in shown(app, measure="propose_test_release:minutes", **WITH_DELTA)
+    page = shown(app, measure="propose_test_release:minutes", **WITH_DELTA, **{"key.bounds": "2; 5 10"})
+    assert "one row to a unit" in page and 'name="key.bounds" value="2; 5; 10"' in page
 
 
 def test_a_range_of_a_parameter_is_two_fields_and_predictors_are_boxes(app: Any) -> None:

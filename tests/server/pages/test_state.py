@@ -145,6 +145,8 @@ def test_numbers_are_proposed_by_the_declared_bounds_and_stay_empty_once_left_em
     }
     assert "at_most" not in asked("range_count:pay", ("key.at_least", "30"))
     assert asked("propose_test_release:pay")["bound"] == "5"
+    cascade = asked("propose_test_release:pay", ("key.bounds", "1,5; 5 20"), ("written", "de"))
+    assert cascade["bounds"] == ["1.5", "5", "20"] and "bound" not in cascade
     blocks = asked(
         "sample_and_aggregate:pay",
         ("key.model", "logistic"),

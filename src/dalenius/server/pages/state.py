@@ -181,9 +181,11 @@ class TableState:
 
     def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Keys of the measure that say more than leaving them out, and that the promise knows."""
-        for name, field_ in form_fields(self.measure).items():
+        fields = form_fields(self.measure)
+        left_out = {field_.in_place_of for name, field_ in fields.items() if any(self.keys.get(name, ()))}
+        for name, field_ in fields.items():
             values = self.keys.get(name, ())
-            if field_.is_everywhere and not self._holds_everywhere():
+            if name in left_out or (field_.is_everywhere and not self._holds_everywhere()):
                 continue
             if values and (field_.is_needed or values != (field_.usual,)):
                 yield name, values

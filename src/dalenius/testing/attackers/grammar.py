@@ -124,8 +124,8 @@ KEYS: dict[str, tuple[Document, ...]] = {
     ),
     "dominance": ({"p": 10}, {"n": 1, "k": 60}),
     "propose_test_release": tuple(
-        {"bound": bound, **estimate}
-        for bound in (1, 2)
+        {**proposed, **estimate}
+        for proposed in ({"bound": 1}, {"bound": 2}, {"bounds": [1, 2]})
         for estimate in (
             dict[str, str](),
             {"estimate": "quantile", "q": "1/4"},

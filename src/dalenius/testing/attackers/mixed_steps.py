@@ -19,6 +19,7 @@ from dalenius.errors import TooLarge
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.propose_test_release import ProposeTestRelease
@@ -150,6 +151,27 @@ def proposed(step: ProposeTestRelease, here: Exact, there: Exact) -> list[Answer
             for silent, law in zip(silences, (answers.here, answers.there), strict=True)
         ]
     return [AnswerPart(sides[0], sides[1])]
+
+
+def cascaded(step: Cascade, here: Exact, there: Exact) -> list[AnswerPart]:
+    """No reply, or a bound and an answer with its noise; all tests are one noise that the distances must pass."""
+    points, log_chances = listed(DiscreteLaplace(step.rate), 0)
+    chances, centres = np.exp(log_chances), []
+    passed: list[list[float]] = []
+    for side in (here, there):
+        values = side[0].open_below_the_gate()
+        needed = np.array(step.thresholds) - np.array(step.distances(values))
+        passes = points[:, None] > needed
+        places = np.where(passes.any(axis=1), passes.argmax(axis=1), -1)
+        passed.append([float(chances[places == place].sum()) for place in range(-1, len(needed))])
+        centres.append(int(step.statistic.value(values)))
+    with np.errstate(divide="ignore"):
+        sides: list[list[FloatArray]] = [[np.log([places[0]])] for places in passed]
+        for place, mechanism in enumerate(step.mechanisms, start=1):
+            answers = shifted(mechanism, centres[1] - centres[0])
+            for parts, odds, law in zip(sides, passed, (answers.here, answers.there), strict=True):
+                parts.append(np.log(odds[place]) + law)
+    return [AnswerPart(np.concatenate(sides[0]), np.concatenate(sides[1]))]
 
 
 def resampled(step: ResampledTotals, here: Exact, there: Exact) -> list[AnswerPart]:

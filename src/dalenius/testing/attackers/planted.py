@@ -37,6 +37,7 @@ from dalenius.measurements import (
     tree_residual,
 )
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.noisy_values import NoisyValues
@@ -146,6 +147,10 @@ def _halved(right: Any) -> property:
     return property(lambda self: right.fget(self) // 2)
 
 
+def _last_for_all(right: Any) -> property:
+    return property(lambda self: right.fget(self)[-1:] * len(self.bounds))
+
+
 def _eighth(right: Any) -> property:
     return property(lambda self: right.fget(self) / 8)
 
@@ -244,6 +249,10 @@ _BLOCKS: Mapping[str, Mapping[str, object]] = {
 _MEDIAN_OF_BLOCKS: Mapping[str, Mapping[str, object]] = {
     **_BLOCKS,
     "table": {**_BLOCKS["table"], "aggregate": "median", "error": None, "blocks": 2},
+}
+_SEVERAL_BOUNDS: Mapping[str, Mapping[str, object]] = {
+    "table": {"bounds": [1, 2], "bound": None, "estimate": None, "q": None, "where": None},
+    "privacy": {"epsilon": "2.5", "delta": "0.01"},
 }
 _REPLICATES: Mapping[str, Mapping[str, object]] = {
     "table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": None, "where": None},
@@ -604,6 +613,15 @@ FAULTS: tuple[Fault, ...] = (
         _halved,
         "propose_test_release",
         "approximate",
+    ),
+    Fault(
+        "all bounds of a cascade have the threshold of the last",
+        Cascade,
+        "thresholds",
+        _last_for_all,
+        "propose_test_release",
+        "approximate",
+        keys=_SEVERAL_BOUNDS,
     ),
     Fault(
         "data that a record can move are never closer than one step",

@@ -23,6 +23,7 @@ from dalenius.errors import InternalError
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.candidate_bounds import CandidateBounds
+from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection
@@ -366,5 +367,6 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     SampledCount: mixed_steps.sampled,
     BlockTotals: mixed_steps.block_totals,
     ProposeTestRelease: mixed_steps.proposed,
+    Cascade: mixed_steps.cascaded,
     ResampledTotals: mixed_steps.resampled,
 }

@@ -1,0 +1,53 @@
+"""What tests of a proposed bound share: a statistic with a distance, and thresholds that noise alone seldom passes."""
+
+from fractions import Fraction
+from math import ceil, exp, log
+from typing import Any, Protocol
+
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import ValuesQuery
+from dalenius.core.rationals import exp_lower, exp_upper
+
+
+class DistanceStatistic(Protocol):
+    """What a statistic must offer: its value, and how far the data are from data that a record moves by more than a bound."""
+
+    @property
+    def query(self) -> ValuesQuery:
+        """The values it needs."""
+
+    def value(self, values: Any) -> int:
+        """The exact answer."""
+
+    def distance(self, values: Any, bound: int, neighbours: Neighbours) -> int:
+        """Zero wherever a unit can move the answer by more than the bound; differs by at most one between neighbours."""
+
+
+def least_threshold(rate: Fraction, delta: Fraction) -> int:
+    """The least distance that two-sided geometric noise alone, from zero, exceeds with probability at most delta."""
+    # As many digits as a small delta needs.
+    bits = 96 + delta.denominator.bit_length()
+    # Of a two-sided geometric law with base a, P(noise > t) = a^(t + 1) / (1 + a), which rises with a.
+    most = delta * (1 + exp_lower(-rate))
+    start = (log(delta.denominator) - log(delta.numerator)) / float(rate)
+    power = max(ceil(start) - 3, 0)
+    while exp_upper(-rate * (power + 1), bits) > most:
+        power += 1
+    return power
+
+
+def above(rate: Fraction, threshold: int) -> float:
+    """P(noise > threshold) of two-sided geometric noise."""
+    base = exp(-float(rate))
+    if threshold < 0:
+        return 1 - base**-threshold / (1 + base)
+    return float(base ** (threshold + 1) / (1 + base))
+
+
+def sure_distance(rate: Fraction, threshold: int) -> int:
+    """The least distance that passes a threshold with 99 % probability."""
+    base = exp(-float(rate))
+    more = max(ceil(-log(0.01 * (1 + base)) / float(rate)) - 2, 0)
+    while above(rate, -more) < 0.99:
+        more += 1
+    return threshold + more

@@ -1,0 +1,248 @@
+"""Propose, test, release with several bounds: the smallest that passes its test gives the noise of the answer, or there is no reply.
+
+Guarantee
+    (test + epsilon, delta)-DP for the whole outcome, which bound passed and the answer, however many bounds there are.
+    All tests share one noise. Bounds b_1 < … < b_k have distances d_1 <= … <= d_k, which move by at most one each, and thresholds
+    t_1 > … > t_k that lie `spacing` apart. The first bound with d_i + noise > t_i answers: the noise lies in the interval
+    (t_i - d_i, t_{i-1} - d_{i-1}] of at least `spacing` whole numbers, whose ends move by at most one each. Of a two-sided geometric law
+    with base a, the probability of such an interval changes by at most the factor (1 - a^(spacing + 2)) / (a (1 - a^spacing)); that of
+    no reply and of the smallest bound by at most 1 / a. Where a record moves the answer by more than b_1, …, b_i, those distances are zero
+    and one of those bounds passes with probability at most P(noise > t_i) <= delta.
+Requires
+    A distance for each bound that is zero wherever a record can move the answer by more, and differs by at most one between neighbours;
+    bounds that are public.
+Noise
+    Two-sided geometric, one of all tests together and one of the answer at the bound that passed. The law of an answer is public.
+Evidence
+    Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_cascade.py.
+References
+    Dwork & Lei (2009); Dwork & Smith (2010) 3.2. Tests with noise of their own lose one by one; a noisy threshold and noisy tests
+    (Dwork & Roth 2014, AboveThreshold) lose three times as much as one test at the same noise, and here little more than one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from math import expm1, log
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.evidence import Evidence, Level
+from dalenius.core.law import Additive, IntArray, Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
+from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.randomness import RandomSource
+from dalenius.core.rationals import exp_lower, exp_upper, plain
+from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.sealed import Sealed
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.ideal_rounding import saturated
+from dalenius.exact.sampling import sample
+from dalenius.linear.tabulation import CASCADE
+from dalenius.measurements._distance_test import DistanceStatistic, above, least_threshold, sure_distance
+from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._one_number import block_of
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics.quantile import Quantile
+
+__all__ = ["Cascade"]
+
+MOST_BOUNDS = 12
+# Shares of the tests' loss that go to the noise itself are multiples of one over this; the rest pays for several bounds.
+_SHARES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cascade:
+    """statistic + noise at the first of rising `bounds` that passes; `test` and `epsilon` are what all tests and the answer lose."""
+
+    name: str
+    statistic: DistanceStatistic
+    bounds: tuple[int, ...]
+    test: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    step: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.bounds) <= MOST_BOUNDS:
+            raise ParameterError(
+                f"bounds are two to {MOST_BOUNDS} rising numbers; received {len(self.bounds)}.", name="bounds"
+            )
+        if self.bounds[0] < 1 or any(low >= high for low, high in pairwise(self.bounds)):
+            raise ParameterError(
+                "bounds rise, by at least one declared step each, from one step on.", name="bounds"
+            )
+        if not 0 < self.delta < 1:
+            raise ParameterError("Propose-test-release needs a delta between 0 and 1.", name="delta")
+        if self.neighbours.max_rows > 1:
+            raise Unsupported("Propose-test-release is for one row to a unit.")
+
+    @property
+    def evidence(self) -> Evidence:
+        """Proved."""
+        return Evidence(level=Level.PROVED, references=("Dwork & Lei (2009)", "Dwork & Smith (2010) 3.2"))
+
+    @property
+    def rate(self) -> Fraction:
+        """Of the noise that all tests share."""
+        return ladder(self.test, self.delta, len(self.bounds))[0]
+
+    @property
+    def spacing(self) -> int:
+        """How far the thresholds lie apart."""
+        return ladder(self.test, self.delta, len(self.bounds))[1]
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """One for each bound; the last is the least that noise alone exceeds with probability at most delta."""
+        last, many = least_threshold(self.rate, self.delta), len(self.bounds)
+        return tuple(last + (many - 1 - place) * self.spacing for place in range(many))
+
+    @property
+    def sure(self) -> tuple[int, ...]:
+        """For each bound the least distance at which it, or a smaller one, passes with 99 % probability."""
+        return tuple(sure_distance(self.rate, threshold) for threshold in self.thresholds)
+
+    @property
+    def mechanisms(self) -> tuple[DiscreteLaplace, ...]:
+        """The noise of an answer at each bound."""
+        return tuple(DiscreteLaplace(self.epsilon / bound) for bound in self.bounds)
+
+    @property
+    def laws(self) -> tuple[Additive, ...]:
+        """Of an answer at each bound."""
+        return tuple(Additive(mechanism, self.step) for mechanism in self.mechanisms)
+
+    @property
+    def law(self) -> Joint:
+        """Of the whole outcome."""
+        return Joint(
+            CASCADE,
+            {
+                "bounds": [plain(bound * self.step) for bound in self.bounds],
+                "laws": [law.to_dict() for law in self.laws],
+                "thresholds": list(self.thresholds),
+                "test": Additive(DiscreteLaplace(self.rate)).to_dict(),
+            },
+        )
+
+    @property
+    def needs(self) -> tuple[Query, ...]:
+        """The values."""
+        return (self.statistic.query,)
+
+    def distances(self, values: Any) -> tuple[int, ...]:
+        """Of each bound; a larger bound has at least the distance of a smaller one."""
+        distances = (self.statistic.distance(values, bound, self.neighbours) for bound in self.bounds)
+        return tuple(accumulate(distances, max))
+
+    def passed(self, distances: Sequence[int]) -> tuple[float, ...]:
+        """The probability that each bound is the one that passes, and at the end that of no reply."""
+        reached = [
+            above(self.rate, threshold - distance)
+            for threshold, distance in zip(self.thresholds, distances, strict=True)
+        ]
+        return tuple(high - low for low, high in pairwise([0.0, *reached, 1.0]))
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Of all tests and the answer together."""
+        if neighbours.max_rows > 1:
+            raise Unsupported("Propose-test-release is for one row to a unit.")
+        return PrivacyProfile(
+            relation=neighbours.relation,
+            epsilon=self.test + self.epsilon,
+            delta=self.delta,
+            evidence=self.evidence,
+        )
+
+    def draw(self, rng: RandomSource) -> tuple[int, tuple[int, ...]]:
+        """The noise of the tests, and that of an answer at each bound."""
+        tested = int(sample(DiscreteLaplace(self.rate), 1, rng)[0])
+        return tested, tuple(int(sample(mechanism, 1, rng)[0]) for mechanism in self.mechanisms)
+
+    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
+        """An answer at the first bound whose noisy distance is above its threshold, and the place of that bound."""
+        values = exact[0].open_below_the_gate()
+        tested, noises = drawn
+        answer = self.statistic.value(values)
+        for place, distance in enumerate(self.distances(values)):
+            if distance + tested > self.thresholds[place]:
+                return Value(np.array([saturated(answer + noises[place]), place], dtype=np.int64))
+        return NoReply()
+
+    def block(self, outcome: Outcome) -> Block | None:
+        """The answer, over a one-cell space, with the law of the bound that passed."""
+        if isinstance(outcome, NoReply):
+            return None
+        place = int(outcome.values[1])
+        answer, variable = Value(outcome.values[:1]), self.statistic.query.value
+        block = block_of(self.name, self.statistic, variable, answer, self.laws[place])
+        return block and replace(block, parameters={"bound": plain(self.bounds[place] * self.step)})
+
+    @classmethod
+    def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
+        """A median of a few values at one of two bounds, with exact probabilities."""
+        step = cls(
+            name="median",
+            statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),
+            bounds=(1, 2),
+            test=Fraction(1),
+            epsilon=Fraction(1),
+            delta=Fraction(1, 4),
+            neighbours=neighbours,
+        )
+
+        def told(outcome: Outcome) -> list[int]:
+            # As one number, because no reply is one.
+            return (
+                [] if isinstance(outcome, NoReply) else [2 * int(outcome.values[0]) + int(outcome.values[1])]
+            )
+
+        def exact(content: tuple[Sealed[IntArray], ...]) -> Sequence[Fraction]:
+            return chances(step, content[0].open_below_the_gate())
+
+        return (on_values(step, chances=exact, told=told),)
+
+
+@lru_cache(maxsize=256)
+def ladder(test: Fraction, delta: Fraction, many: int) -> tuple[Fraction, int]:
+    """The rate of the shared noise and the spacing of `many` thresholds that lose at most `test`, with the shortest distances on average."""
+    ladders: list[tuple[float, Fraction, int]] = []
+    for part in range(1, _SHARES):
+        rate = test * part / _SHARES
+        spacing = least_spacing(test, rate)
+        ladders.append((log(50 / float(delta)) / float(rate) + (many - 1) / 2 * spacing, rate, spacing))
+    return min(ladders)[1:]
+
+
+def least_spacing(test: Fraction, rate: Fraction) -> int:
+    """The least spacing at which tests that share noise of a rate lose at most `test` together."""
+    rest = expm1(float(test - rate))
+    spacing = max(int(log((rest - expm1(-2 * float(rate))) / rest) / float(rate)) - 1, 1)
+    while loss_factor(rate, spacing) * exp_upper(rate - test) > 1:
+        spacing += 1
+    return spacing
+
+
+def loss_factor(rate: Fraction, spacing: int) -> Fraction:
+    """No less than (1 - a^(spacing + 2)) / (1 - a^spacing) with a = exp(-rate), which is 1 + (1 - a^2) a^spacing / (1 - a^spacing)."""
+    power = exp_upper(-rate * spacing)
+    return 1 + (1 - exp_lower(-2 * rate)) * power / (1 - power)
+
+
+def chances(step: Cascade, values: IntArray, reach: int = 6) -> Sequence[Fraction]:
+    """Probabilities of no reply, and at each bound of the answers near the exact ones; farther ones differ no more."""
+    *passed, silent = step.passed(step.distances(values))
+    answers, exact = np.arange(-reach, reach + 1), step.statistic.value(values)
+    probabilities = [Fraction(silent)]
+    for chance, mechanism in zip(passed, step.mechanisms, strict=True):
+        rate = float(mechanism.rate)
+        odds = chance * np.tanh(rate / 2) * np.exp(-rate * np.abs(answers - exact))
+        probabilities += [Fraction(float(mass)) for mass in odds]
+    return probabilities
