@@ -160,24 +160,22 @@ def judged(
     for number, told in enumerate(released):
         for (lower, upper), (low, high) in zip((both, noise), told, strict=True):
             lower[number], upper[number] = low, high
-    # Where squared weights are lost in their noise there is no interval with sampling, and nothing to be held.
-    known = ~np.isnan(both[0])
     held = [
         int(((ends[0] <= target) & (target <= ends[1])).sum())
         for ends, target in ((textbook, truth), (both, truth), (noise, clean.values))
     ]
-    count = max(int(known.sum()), 1)
     floor = min(0.94, held[0] / runs - 0.01)
     return {
         "textbook": held[0] / runs,
-        "sampling": held[1] / count,
+        "sampling": held[1] / runs,
         "noise": held[2] / runs,
-        "lost in noise": 1 - count / runs,
+        # An interval that is not given holds nothing.
+        "not given": float(np.isnan(both[0]).mean()),
         "width beside the textbook": float(
             np.nanmedian(both[1] - both[0]) / np.median(textbook[1] - textbook[0])
         ),
         "ok": bool(
-            binomtest(held[1], count, floor, alternative="less").pvalue >= 0.0005
+            binomtest(held[1], runs, floor, alternative="less").pvalue >= 0.0005
             and binomtest(held[2], runs, 0.945, alternative="less").pvalue >= 0.0005
         ),
     }
@@ -235,7 +233,7 @@ def run(quick: bool = False) -> dict[str, Any]:
                 for kind in ("textbook", "sampling", "noise")
             },
             "widest beside the textbook": float(np.max([row["width beside the textbook"] for row in rows])),
-            "most lost in noise": float(np.max([row["lost in noise"] for row in rows])),
+            "most not given": float(np.max([row["not given"] for row in rows])),
         }
         for name, rows in results.items()
     }

@@ -5,8 +5,7 @@ noise and sampling  its error for the process behind the population: privacy noi
 
 A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
 treated on the log scale and correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
-by one, with replacement: sums of squared weights, at least what a design of independent inclusions has. Where the noise of these sums is
-larger than the variance that they and the noise of the estimate make together, there is an interval of the noise alone.
+by one, with replacement: sums of squared weights, at least what a design of independent inclusions has.
 
 Requires
     Independent additive noise of public laws; rows that are independent draws of the process, for the second error.
@@ -23,7 +22,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
@@ -51,8 +49,6 @@ class Estimated:
     sampled: FloatArray | None
     ends: Ends
     counts: Form | None = None
-    # Where the variance of sampling is lost in its own noise, so that no interval with sampling is given.
-    lost: NDArray[np.bool_] | None = None
 
 
 def is_estimate(law: Law) -> bool:
@@ -96,8 +92,6 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         lower, upper = estimate.ends(confidence, is_sampling)
         lower, upper = np.nan_to_num(lower, nan=low), np.nan_to_num(upper, nan=high)
         lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
-        if is_sampling and estimate.lost is not None:
-            lower, upper = (np.where(estimate.lost, np.nan, end) for end in (lower, upper))
         return lower, upper
 
     return replace(estimate, ends=cut)
@@ -299,6 +293,7 @@ def _quotient(
             uncertainty=uncertainty if is_sampling and not is_binomial else 0.0,
             sampling=more,
             records=b if least == 1 else records,
+            is_student=bool(parts.parameters.get("student")),
         )
         exact = None if is_sampling else residual.exact_half(confidence)
         if exact is not None:
@@ -456,7 +451,6 @@ def _weighted_total(parts: Parts) -> Estimated:
         variance=scale**2 * noise + 0 * total.values,
         sampled=scale**2 * (noise + sampling) if parts.has("squares") else None,
         ends=ends,
-        lost=uncertainty > (noise + sampling) ** 2,
     )
 
 

@@ -279,7 +279,7 @@ def _narrowest(
         return _parts(question, blocks, spent, Fraction(0), block_variance)
     options = [_parts(question, blocks, spent, part, block_variance) for part in SQUARES]
     law = Joint(STRUCTURE, {"estimate": "mean", "arrays": ["above", "squares"], "limits": ["-inf", "inf"]})
-    law = replace(law, parameters={**law.parameters, **_grid(blocks)})
+    law = replace(law, parameters={**law.parameters, **_grid(blocks), "student": True})
 
     def width(parts: tuple[MeasuredPart, ...]) -> float:
         lower, upper = estimated(law, typical_blocks(parts, blocks.count), 1).ends(0.95, True)
