@@ -175,3 +175,14 @@ def test_no_method_reads_a_request_around_the_marks() -> None:
             ):
                 first = node.args[0] if node.args else None
                 assert not (isinstance(first, ast.Name) and first.id == "question"), f"{path}:{node.lineno}"
+
+
+def test_a_key_that_needs_another_says_which() -> None:
+    request = {
+        "table": {"measure": "mean", "of": "age", "moments": "together"},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(DaleniusError, match='It belongs to error = "sampling"'):
+        plan_of(DOMAIN, request, POLICY)
+    for method in registry.every("methods").values():
+        assert set(getattr(method, "belongs", {})) <= set(method.Parameters.model_fields)

@@ -103,6 +103,16 @@ class MeanMethod:
         Scope.WITHIN_THE_DATA,
     )
     form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
+    belongs: ClassVar[Mapping[str, str]] = {
+        "replicates": 'error = "bootstrap"',
+        "squares": 'error = "bootstrap"',
+        "candidates": "learn_bounds",
+        "tail": "learn_bounds",
+        "bound_clipped": "learn_bounds",
+        "regularise": "weight",
+        "common_weight": "weight",
+        "moments": 'error = "sampling"',
+    }
     Parameters: ClassVar[type[Part]] = MeanParameters
     form_keys: ClassVar[Mapping[str, Any]] = {"error": "sampling"}
     words: ClassVar[Mapping[str, Words]] = {

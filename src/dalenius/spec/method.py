@@ -132,6 +132,7 @@ class Method(Protocol):
     A method may state `form_keys`, what a form writes beside its name, `form_fields`, keys that a form asks for and that make it one to be
     offered, `suits(domain)`, to which declared data a form offers it, `is_one_number`, that no variable parts its
     answer into cells, `form_errors`, which other values of `error` a form offers, `is_symmetric`, that `of` and `other` may change places,
+    `belongs`, with what else each key makes sense, for the refusal of one that was not used,
     `finds_labels`, that its cells are texts which are not declared, and
     `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also `keys_with_weight(parameters)`,
     its keys as a weighted request means them.
