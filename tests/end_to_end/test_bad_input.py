@@ -81,7 +81,7 @@ DOCUMENTS = {
     "an empty range": (BLOCKS | {"range": [1, 1]}, PURE),
     "a range of one number": (BLOCKS | {"range": [1]}, PURE),
     "a correction that the model has not": (BLOCKS | {"model": "median", "correction": "firth"}, PURE),
-    "a mixture with a jackknife": (BLOCKS | {"model": "mixture_lower_mean", "correction": "jackknife"}, PURE),
+    "a mixture with a formula": (BLOCKS | {"model": "mixture_lower_mean", "correction": "analytic"}, PURE),
     "a regression without predictors": (BLOCKS | {"model": "logistic"}, PURE),
     "a regression on itself": (LOGISTIC | {"predictors": ["income"]}, PURE),
     "a regression on categories": (LOGISTIC | {"predictors": ["sex"]}, PURE),
@@ -122,7 +122,7 @@ CODES = {
     "unsupported": (
         "no model",
         "a correction that the model has not",
-        "a mixture with a jackknife",
+        "a mixture with a formula",
         "a regression without predictors",
         "a regression on itself",
         "no family",

@@ -7,6 +7,7 @@ up exactly, so that no other block can move it by a rounding. It may be infinite
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from hashlib import shake_256
 from math import fsum, inf, log, nan, pi
 from typing import Any
 
@@ -27,6 +28,8 @@ _USUAL = ("analytic", "jackknife", "none")
 # Huber's constant, and the factor by which the median distance from the median estimates a standard deviation.
 _HUBER, _NORMAL_SCALE = 1.345, 1.4826
 _FINE, _ROUNDS = 64, 50
+# Groups of values that a jackknife of a slow fit leaves out, one by one.
+GROUPS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,9 @@ class BlockModel:
     the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)` is the variance of the estimate times the number of values, where the values
     have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values. Where all is
     said by three sums, `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
-    `corrections` are those that a request may write, the usual one first, none where nothing is known to correct; `is_firth` says that the analytic one is Firth's. A model that
+    `corrections` are those that a request may write, the usual one first, none where nothing is known to correct; where `usual` is stated,
+    it is meant where the request writes nothing. `is_firth` says that the analytic one is Firth's; a model whose fit is slow states
+    how it is `jackknifed`. A model that
     `takes_predictors` is of records of several variables, and the spread is then that of the predictor asked about. One that
     `is_slow` takes milliseconds for a block.
     """
@@ -51,6 +56,8 @@ class BlockModel:
     sums: Mapping[str, FitSums] | None = None
     is_binary: bool = False
     corrections: tuple[str, ...] = _USUAL
+    usual: str = ""
+    jackknifed: Fit | None = None
     is_firth: bool = False
     takes_predictors: bool = False
     is_slow: bool = False
@@ -59,7 +66,8 @@ class BlockModel:
 def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
     """A model's estimate of one block; not a number where it has none."""
     model = MODELS[name]
-    fit = {"analytic": model.corrected, "central": model.central, "none": model.fit}.get(correction)
+    fits = {"analytic": model.corrected, "central": model.central, "none": model.fit}
+    fit = model.jackknifed if correction == "jackknife" else fits[correction]
     try:
         return jackknife(model.fit, values, unit) if fit is None else fit(values, unit)
     except (ArithmeticError, ValueError):
@@ -113,6 +121,19 @@ def jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
     without = [fit(np.delete(values, place, axis=0), unit) for place in places.tolist()]
     mean = fsum(times[i] * without[i] for i in range(len(points))) / count
     return count * fit(values, unit) - (count - 1) * mean
+
+
+def grouped_jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
+    """g times the estimate less g - 1 times the mean of those that leave one of g groups of about as many values out.
+
+    Which group a value is in is drawn by a digest of all values in order, so that it does not follow their size, and an estimate stays
+    a function of its block's values in any order.
+    """
+    ordered = np.sort(values).astype("<i8")
+    keys = np.frombuffer(shake_256(ordered.tobytes()).digest(8 * len(ordered)), dtype="<u8")
+    groups = np.argsort(np.argsort(keys, kind="stable"), kind="stable") % GROUPS
+    without = [fit(ordered[groups != group], unit) for group in range(GROUPS)]
+    return GROUPS * fit(ordered, unit) - (GROUPS - 1) * fsum(without) / GROUPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +255,9 @@ def _of_mixture(fit: Fit, variance: Callable[[float, float], float]) -> BlockMod
         variance=variance,
         inflation=10.0,
         least=50,
-        corrections=(),
+        corrections=("jackknife",),
+        usual="none",
+        jackknifed=partial(grouped_jackknife, fit),
         is_slow=True,
     )
 

@@ -155,7 +155,7 @@ def _own(question: Question) -> dict[str, Any]:
 def _correction(question: Question, name: str) -> str:
     """What the request writes, or the model's usual one; refused where the model has no such correction."""
     model, named = MODELS[name], question.parameter("correction")
-    correction = str(named or next(iter(model.corrections), "none"))
+    correction = str(named or model.usual or next(iter(model.corrections), "none"))
     if named is None or correction in model.corrections:
         return correction
     if correction == "firth":

@@ -214,6 +214,18 @@ class SampleAndAggregateMethod:
             },
             "privacy": {"definition": "pure", "epsilon": 4},
         },
+        {
+            "table": {
+                "measure": "sample_and_aggregate",
+                "of": "age",
+                "model": "mixture_upper_share",
+                "range": [0, 1],
+                "blocks": 3,
+                "correction": "jackknife",
+                "error": "noise",
+            },
+            "privacy": {"definition": "pure", "epsilon": 4},
+        },
     )
 
     @staticmethod
