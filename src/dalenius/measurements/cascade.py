@@ -150,6 +150,10 @@ class Cascade:
         ]
         return tuple(high - low for low, high in pairwise([0.0, *reached, 1.0]))
 
+    def silence(self, distances: Sequence[int]) -> float:
+        """The probability of no reply."""
+        return self.passed(distances)[-1]
+
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Of all tests and the answer together."""
         if neighbours.max_rows > 1:

@@ -300,13 +300,16 @@ def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...], ce
     records = int(law.parameters.get("size", typical_records(question)))
     typical = estimated(law, typical_blocks(parts, records), cells // question.space.size)
     error = sqrt(float(typical.variance[0]))
+    lower, upper = typical.ends(0.95, False)
+    half = float(f"{float(upper[0] - lower[0]) / 2:.12g}")
     both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
     return {
         "cells": cells,
         "structural_zeros": len(question.space.structural_zeros) * cells // question.space.size,
         "records": records,
         "std_error": error,
-        "half_width_95": NormalDist().inv_cdf(0.975) * error,
+        # That of the interval that will be released, which follows the law of the noise; what is possible does not cut it.
+        "half_width_95": max(half, NormalDist().inv_cdf(0.975) * error),
         "law": parts[0].measurement.law.to_dict(),
         **both,
     }
