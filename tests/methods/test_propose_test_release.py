@@ -25,6 +25,7 @@ from dalenius.inference.cells import intervals
 from dalenius.measurements.propose_test_release import ProposeTestRelease, chances
 from dalenius.publish._format import document
 from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.speech import caption
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
 from dalenius.testing.asking import plan_of
@@ -244,6 +245,7 @@ def test_a_cascade_is_charged_once_and_says_which_bound_passed(tmp_path: Path) -
     law = block.law
     assert isinstance(law, Additive)
     half = law.half_width(0.95)
+    assert "as it was chosen" in caption(again, bound) and "noise, 95 %" in caption(again, answer)
     told = intervals(again, kind="population")
     assert told.upper[0] - told.lower[0] == 2 * half
     assert answer.std_error[0] == pytest.approx(law.std_error)

@@ -33,6 +33,10 @@ _ADDED = {
 }
 _BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
 _WEIGHTED = {"en": "{measure} (weighted by {weight})", "de": "{measure} (gewichtet mit {weight})"}
+_BOUND = {
+    "en": "The bound that was used, as it was chosen; the noise of the answer follows it.",
+    "de": "Die verwendete Schranke, so wie sie gewählt wurde; das Rauschen der Antwort richtet sich nach ihr.",
+}
 _UNKNOWN = {
     "en": "Without a margin of error: the size of the noise depends on the data and is withheld.",
     "de": "Ohne Fehlerspanne: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
@@ -266,6 +270,8 @@ def caption(
     method = method_of(release, table)
     if is_moved:
         return said(_MOVED, language)
+    if table.measure == "bound" and not has_error(table):
+        return said(_BOUND, language)
     if not has_error(table) and registry.get("methods", method).has_error:
         return said(_UNKNOWN, language)
     if has_error(table) and not registry.get("methods", method).has_error:
