@@ -144,7 +144,10 @@ def asked(
     ]
     started = time.perf_counter()
     try:
-        told = subprocess.run(arguments, capture_output=True, text=True, timeout=most, check=False)
+        # What a peer leaves behind stays beside the file, in a folder that is taken away.
+        told = subprocess.run(
+            arguments, capture_output=True, text=True, timeout=most, check=False, cwd=path.parent
+        )
     except subprocess.TimeoutExpired:
         return {"none": f"more than {most:g} s"}
     whole = time.perf_counter() - started
