@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,47 @@ def test_a_fingerprint_knows_rows_and_not_their_order(folder: Folder) -> None:
     upside_down = {name: values[::-1] for name, values in TOYS.items()}
     first, second = (folder.open(toy_domain(), c, b"").fingerprint(b"key") for c in (TOYS, upside_down))
     assert first == second
+
+
+def test_fingerprints_are_those_of_registered_data(folder: Folder) -> None:
+    """However sums are taken, data that were registered keep theirs."""
+    source: Any = folder.open(stacked_domain(has_persons=True), stacked_columns(), b"")
+    registered = "b18e7b070770b71a245adb6cf1ebb81ccfb3de9149461c593ecd0ae64134e217"
+    assert source.fingerprint(b"key") == registered
+
+
+def test_files_of_this_machine_that_were_digested_are_not_digested_again(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dalenius.curator.source.SETTLED_SECONDS", -60.0)
+    digested: list[object] = []
+    fingerprint = SparkSource.fingerprint
+
+    def counted(source: SparkSource, key: bytes) -> str:
+        digested.append(source)
+        return fingerprint(source, key)
+
+    monkeypatch.setattr(SparkSource, "fingerprint", counted)
+    address = folder.address(TOYS)
+
+    def released_at(epsilon: int) -> int:
+        digested.clear()
+        request = REQUESTS[0] | {"privacy": {"definition": "pure", "epsilon": epsilon}}
+        with Curator.open(document(address), ledger=tmp_path / "l.sqlite", policy=POLICY) as curator:
+            if not curator.ledger.is_registered("jobs"):
+                curator.register()
+            curator.release(request)
+            return len(digested)
+
+    assert [released_at(1), released_at(2)] == [1, 0]
+    source: Any = folder.open(toy_domain(), TOYS, b"")
+    assert source.changed_at() is not None
+    # Workers elsewhere may see another file under the same name.
+    source._frame._address = replace(source._frame._address, master="spark://elsewhere:7077")
+    assert source.changed_at() is None
+    path = Path(address.partition("path=")[2])
+    os.utime(path, ns=(1, 1))
+    assert released_at(3) == 1
 
 
 class OffByOne(SparkDialect):

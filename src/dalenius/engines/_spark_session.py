@@ -122,6 +122,11 @@ class SparkFrame:
         place = Path(path)
         return sorted(p for p in place.rglob("*") if p.is_file()) if place.is_dir() else [place]
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this machine reads the data by itself."""
+        return self._address.master.startswith("local")
+
     def close(self) -> None:
         """Forget the view; the session stays for the other data of the process."""
         if os.getpid() == self._process:

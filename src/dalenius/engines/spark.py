@@ -30,7 +30,11 @@ _NESTED = ("array", "struct", "map", "variant")
 _PLAIN_NUMBER = "^[+-]?[0-9]+([.][0-9]*)?(?s:(?!.))"
 _MOST_EDGES = 64
 _TEXTS = ("string",)
+# Of a row's hash so many parts of so many hexadecimal digits are added up, in words of so many bits.
 _PARTS = 4
+_DIGITS = 15
+_BITS = 20
+_MASK = 2**_BITS - 1
 
 
 class SparkDialect:
@@ -209,6 +213,11 @@ class SparkSource:
             return None
         return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
 
+    def changed_at(self) -> float | None:
+        """When files of this machine were last changed; None where workers of a cluster may see others under the same names."""
+        stamp: Any = self.stamp() if self._frame.is_here else None
+        return max(max(file[1], file[4]) for file in stamp) / 1e9 if stamp else None
+
     def close(self) -> None:
         """Forget the data; the session stays for others, until the process ends."""
         _close_all(tuple(self._frames.values()))
@@ -228,17 +237,27 @@ class SparkSource:
 
     def _digest_table(self, digest: Any, own: str, frame: SparkFrame, names: Sequence[str]) -> None:
         row = ", ".join(_told(name, frame.kinds[name]) for name in names)
+        hashes = f"SELECT sha2(concat('{own}', {row}), 256) AS h FROM {frame.relation}"
         parts = (
-            f"sum(CAST(conv(substr(h, {1 + 15 * i}, 15), 16, 10) AS DECIMAL(28, 0)))" for i in range(_PARTS)
+            f"CAST(conv(substr(h, {1 + _DIGITS * i}, {_DIGITS}), 16, 10) AS BIGINT) AS x{i}"
+            for i in range(_PARTS)
         )
-        statement = (
-            f"SELECT count(*), {', '.join(parts)} FROM"
-            f" (SELECT sha2(concat('{own}', {row}), 256) AS h FROM {frame.relation}) q"
+        # Sums of twenty bits at a time are whole numbers of 64 bits, for as many rows as there may be: decimals take twice as long.
+        sums = (
+            f"sum(shiftright(x{i}, {shift}) & {_MASK}L)"
+            for i in range(_PARTS)
+            for shift in (0, _BITS, 2 * _BITS)
         )
+        statement = f"SELECT count(*), {', '.join(sums)} FROM (SELECT {', '.join(parts)} FROM ({hashes}) q) r"
         for name in names:
             digest.update(f"column {len(name)} {name} {frame.kinds[name]}\n".encode())
         for rows in self._frame.run(statement):
-            digest.update(" ".join(str(int(part or 0)) for part in rows[0]).encode())
+            count, *words = (int(word or 0) for word in rows[0])
+            totals = [
+                words[i] + (words[i + 1] << _BITS) + (words[i + 2] << 2 * _BITS)
+                for i in range(0, len(words), 3)
+            ]
+            digest.update(" ".join(map(str, [count, *totals])).encode())
 
     def _columns(self, table: str = "") -> tuple[str, ...]:
         domain = self.domain.table_of_records(table) if self.domain.has_features else self.domain
