@@ -2,9 +2,9 @@
 
 The rows are those of `scale`, without persons: 2,310 cells of three columns. A release is everything: plan, charge, statement, noise, document. The
 work is done in other processes, so seconds are those of the clock, and the least of several rounds that take turns. A whole process starts its virtual
-machine, opens the file, releases one table and ends: ours once with the registration, which digests the file, and once without.
+machine, opens the file, releases one table and ends: ours once with the registration, which digests the file, and once without, when the file is known.
 
-`--rows=1e6` chooses the size, `--only=spark` the engine, `--peer=/path/to/python` an environment with Tumult Analytics.
+`--rows=1e6` chooses the size, `--only=spark` the engine (`--only=none` none of them), `--peer=/path/to/python` an environment with Tumult Analytics.
 """
 
 import os
