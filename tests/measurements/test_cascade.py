@@ -156,6 +156,16 @@ def test_the_price_is_never_above_what_is_paid() -> None:
             assert float(loss_factor(rate, spacing)) == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.parametrize("exponent", [310, 400])
+def test_a_delta_below_all_doubles_has_a_ladder_like_others(exponent: int) -> None:
+    """One bound alone takes such a delta; thresholds grow in proportion to its logarithm."""
+    step = replace(step_of(Relation.REPLACE), delta=Fraction(1, 10**exponent))
+    smaller = replace(step, delta=Fraction(1, 10 ** (exponent // 2)))
+    assert step.rate >= smaller.rate and step.thresholds[-1] == pytest.approx(
+        log(10) * exponent / float(step.rate), rel=0.01
+    )
+
+
 def test_bounds_pass_as_often_as_planned() -> None:
     step = replace(step_of(Relation.REPLACE), test=Fraction(1, 2))
     values, rng, runs = (

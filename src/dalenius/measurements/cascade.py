@@ -218,10 +218,12 @@ class Cascade:
 def ladder(test: Fraction, delta: Fraction, many: int) -> tuple[Fraction, int]:
     """The rate of the shared noise and the spacing of `many` thresholds that lose at most `test`, with the shortest distances on average."""
     ladders: list[tuple[float, Fraction, int]] = []
+    # Of whole numbers, because a delta below all doubles is one that a request may write.
+    reach = log(50 * delta.denominator) - log(delta.numerator)
     for part in range(1, _SHARES):
         rate = test * part / _SHARES
         spacing = least_spacing(test, rate)
-        ladders.append((log(50 / float(delta)) / float(rate) + (many - 1) / 2 * spacing, rate, spacing))
+        ladders.append((reach / float(rate) + (many - 1) / 2 * spacing, rate, spacing))
     return min(ladders)[1:]
 
 
