@@ -1,5 +1,6 @@
 """The exponential quantile: exact losses on all neighbours of tiny data, exact draws, ties."""
 
+import sys
 from collections import Counter
 from fractions import Fraction
 from math import log
@@ -14,6 +15,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import exp_lower, exp_upper
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
+from dalenius.exact import quantile_selection
 from dalenius.exact.quantile_selection import Score, probabilities, score_change, score_weights
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 
@@ -130,3 +132,21 @@ def test_median_of_a_real_sample_is_close():
     )
     assert abs(int(step.run((Sealed(values),), None, rng).values[0]) - np.median(values)) < 300
     assert step.needs_values() < 100
+
+
+def test_lists_of_weights_that_are_kept_do_not_fill_the_memory() -> None:
+    """However many an epsilon is asked for: of the longest few, and all that can be kept fit into two gigabytes."""
+    most = 0
+    for cache, rate in (
+        (quantile_selection._many, quantile_selection._RATE_OF_MANY),
+        (quantile_selection._some, quantile_selection._RATE_OF_SOME),
+        (quantile_selection._few, quantile_selection._LEAST_RATE),
+    ):
+        # A rate of a tenth, and so a list of a tenth and of numbers as large, for the time that the longest take.
+        w = quantile_selection._score_weights(10 * rate, Fraction(1), -(2**52), 2**52, Score.DEPTH)
+        size = sum(map(sys.getsizeof, w)) + 8 * len(w) + w.limbs.nbytes
+        most += 10 * size * cache.cache_info().maxsize
+    assert most < 2 * 10**9
+    before = quantile_selection._few.cache_info().misses
+    score_weights(Fraction(1, 2000), Fraction(1), 0, 1, Score.DEPTH)
+    assert quantile_selection._few.cache_info().misses == before + 1

@@ -123,7 +123,7 @@ def records_before(data: Sorted, position: int, bound: int) -> int:
     return low
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def weights(base: Fraction, count: int) -> tuple[int, ...]:
     """Integer weights w_0 >= ... >= w_count whose neighbouring ratio is at most 1 / base."""
     current, above, below = 1 << _WEIGHT_BITS, base.numerator, base.denominator
@@ -134,7 +134,7 @@ def weights(base: Fraction, count: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def reaching_weights(base: Fraction, span: int, least: int) -> tuple[int, ...]:
     """Weights up to the first distance from which a change of `span` counts for no more than `least`; public."""
     if span <= least:

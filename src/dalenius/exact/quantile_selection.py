@@ -34,6 +34,8 @@ _LIMB_BITS = 16
 _SAFE = 2**62
 # Beyond this rate one record away from the quantile weighs less than exp(-30), and more epsilon buys nothing.
 _LEAST_RATE, _LARGEST_RATE = Fraction(1, 5000), Fraction(60)
+# Lists of weights at small rates are long, up to 140 megabytes each: whoever asks with many an epsilon must not fill the memory.
+_RATE_OF_MANY, _RATE_OF_SOME = Fraction(1, 100), Fraction(1, 1000)
 
 
 class Score(StrEnum):
@@ -81,11 +83,16 @@ class Weights(tuple[int, ...]):
         return np.frombuffer(content, dtype="<u2").reshape(len(self), count)
 
 
-@lru_cache(maxsize=128)
 def score_weights(
     epsilon: Fraction, change: Fraction, low: int, high: int, score: Score = Score.DISTANCE
 ) -> Weights:
     """Weights by score, flat from where all candidates together no longer matter; by depth also flat from where only one does."""
+    rate = epsilon / change
+    cache = _many if rate >= _RATE_OF_MANY else _some if rate >= _RATE_OF_SOME else _few
+    return cache(epsilon, change, low, high, score)
+
+
+def _score_weights(epsilon: Fraction, change: Fraction, low: int, high: int, score: Score) -> Weights:
     base = rational_base(epsilon / (2 * change))
     span = max(high - low, 1) << _FAR_BITS
     from_zero = reaching_weights(base, span, 1)
@@ -98,6 +105,9 @@ def score_weights(
     weights = Weights((*reversed(deeper[1:]), *from_zero))
     weights.depth = len(deeper) - 1
     return weights
+
+
+_many, _some, _few = (lru_cache(maxsize=most)(_score_weights) for most in (128, 16, 4))
 
 
 Runs = tuple[IntArray, IntArray, IntArray]
