@@ -203,7 +203,7 @@ def test_no_block_learns_of_another() -> None:
 
 
 def test_a_block_takes_the_same_time_whatever_is_done_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One lane, four blocks: the stages are heard at multiples of the fixed time."""
+    """One lane, four blocks: no stage is heard before its multiple of the fixed time; a busy machine may hear one later."""
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     for function in (middle, sleeps):
         texts, moments = list[str](), list[float]()
@@ -212,10 +212,10 @@ def test_a_block_takes_the_same_time_whatever_is_done_with_it(monkeypatch: pytes
             to[0].append(text)
             to[1].append(time.monotonic())
 
+        started = time.monotonic()
         run(function, [PARTS[0]] * 4, SECONDS, stage=stage)
         assert texts == [f"running {function.__name__}: {percent} %" for percent in (25, 50, 75, 100)]
-        gaps = np.diff(moments)
-        assert gaps.min() >= SECONDS * 0.99
+        assert all(moment - started >= SECONDS * number for number, moment in enumerate(moments, 1))
 
 
 def test_what_the_source_does_not_say_is_refused() -> None:

@@ -45,6 +45,7 @@ class RowChoice:
         self._most, self._hashed, self._factor = most, hashed, np.uint64(factor)
         self._chunks: list[_Chunk] = []
         self._waiting: list[tuple[IntArray, NDArray[Any]]] = []
+        self._rows_waiting = 0
         self.persons = 0
 
     def add(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool = True) -> None:
@@ -55,10 +56,12 @@ class RowChoice:
         for start in range(0, len(persons), _ROWS_OF_CHUNK):
             part = slice(start, start + _ROWS_OF_CHUNK)
             self._waiting.append((persons[part], contents[part]))
-            if sum(len(persons) for persons, _ in self._waiting) >= _ROWS_OF_CHUNK // 2:
+            self._rows_waiting += len(persons[part])
+            if self._rows_waiting >= _ROWS_OF_CHUNK // 2:
                 self._part_waiting()
 
     def _part_waiting(self) -> None:
+        self._rows_waiting = 0
         if len(self._waiting) == 1:
             self._part(*self._waiting.pop(), has_order=False)
         elif self._waiting:
@@ -139,21 +142,24 @@ class _Ordered:
         products <<= np.uint64(_HASH_BITS)
         products |= hashes >> np.uint64(64 - _HASH_BITS)
         words = products.astype(np.uint32)
+        self._words = words
         self._order = np.lexsort((words.astype(np.uint16), (words >> np.uint32(16)).astype(np.uint16)))
-        self._words = np.take(words, self._order, mode="clip")
         self.starts = _starts(np.take(persons, self._order, mode="clip"))
-        leads = self._words[self.starts] >> np.uint32(_HASH_BITS)
+        leads = self._words_at(self.starts) >> np.uint32(_HASH_BITS)
         is_shared = leads[1:] == leads[:-1]
         if is_shared.any():
             self._tell_apart(persons, np.append(is_shared, False) | np.insert(is_shared, 0, False))
+
+    def _words_at(self, places: IntArray) -> NDArray[np.uint32]:
+        return np.take(self._words, np.take(self._order, places))
 
     def _tell_apart(self, persons: IntArray, is_shared: Mask) -> None:
         """Stretches of persons with the same bits of the product, by their whole numbers."""
         ends = np.append(self.starts[1:], len(self._order))
         places = _places(self.starts[is_shared], (ends - self.starts)[is_shared])
-        rows, words = self._order[places], self._words[places]
-        inner = np.lexsort((words, persons[rows], words >> np.uint32(_HASH_BITS)))
-        self._words[places], self._order[places] = words[inner], rows[inner]
+        rows = self._order[places]
+        words = self._words[rows]
+        self._order[places] = rows[np.lexsort((words, persons[rows], words >> np.uint32(_HASH_BITS)))]
         self.starts = _starts(np.take(persons, self._order, mode="clip"))
 
     def first(self, most: int) -> IntArray:
@@ -163,7 +169,7 @@ class _Ordered:
         if not len(over):
             return self._order
         cuts = self.starts[over] + most
-        tied = over[self._words[cuts] == self._words[cuts - 1]]
+        tied = over[self._words_at(cuts) == self._words_at(cuts - 1)]
         if len(tied):
             self._settle(self.starts[tied], sizes[tied])
         return np.take(self._order, _places(self.starts, np.minimum(sizes, most)), mode="clip")
@@ -171,7 +177,7 @@ class _Ordered:
     def _settle(self, starts: IntArray, sizes: IntArray) -> None:
         """Rows of some persons, of whom the first bits of hashes tie at the bound: by whole hashes."""
         owners, places = np.repeat(np.arange(len(sizes)), sizes), _places(starts, sizes)
-        words, hashes = self._words[places], self._hashes[self._order[places]]
+        words, hashes = self._words_at(places), self._hashes[self._order[places]]
         differs = (words[1:] == words[:-1]) & (hashes[1:] != hashes[:-1])
         is_mixed = np.zeros(len(sizes), dtype=np.bool_)
         is_mixed[owners[1:][differs]] = True
