@@ -15,6 +15,7 @@ from pyarrow import csv
 from dalenius.core.domain import Bounds, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours
 from dalenius.engines import _contribution, _people, _row_choice, _row_hash
+from dalenius.engines._columns import Factored
 from dalenius.engines._contribution import code_type, kept, kept_rows
 from dalenius.engines._people import people_of
 from dalenius.engines._person_words import digit_words, person_word, text_words
@@ -326,3 +327,20 @@ def chosen(source) -> list[tuple[int, ...]]:
     batches = list(source.scan(names))
     columns = [np.concatenate([batch[name] for batch in batches]).tolist() for name in names]
     return sorted(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("sizes", [(3, 300, 40_000), (11, 21, 10), (90, 90, 90, 2)])
+def test_contents_of_looked_up_columns_are_those_of_their_codes(sizes) -> None:
+    """Some together, some alone, by how many values they have."""
+    domain, rng = domain_of(1, 3, sizes=sizes), np.random.default_rng(3)
+    row_hash = _row_hash.RowHash(domain, b"s")
+    columns = [
+        Factored(rng.integers(0, size + 2, 500).astype(np.uint16), rng.permutation(np.arange(-2, size) + 1))
+        for size in sizes
+    ]
+    columns = [
+        Factored(column.places, np.minimum(column.codes, size - 1))
+        for column, size in zip(columns, sizes, strict=True)
+    ]
+    expected = row_hash.contents([column.expand() for column in columns], 500)
+    assert row_hash.contents(columns, 500).tolist() == expected.tolist()

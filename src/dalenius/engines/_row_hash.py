@@ -29,7 +29,9 @@ Words = NDArray[np.uint64]
 _MASK = 2**64 - 1
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _LARGEST_NUMBER = 10**18
-_STRETCH = 1 << 13
+_STRETCH = 1 << 15
+# Their values stay in the cache of a core.
+_MOST_COMBINATIONS = 1 << 13
 
 
 class RowHash:
@@ -91,12 +93,15 @@ class RowHash:
         width = shift + self._widths[last]
         kind = next(np.dtype(f"u{size}") for size in (2, 4, 8) if width <= 8 * size)
         packed = np.zeros(rows, dtype=kind)
+        looked_up = []
         for column, shift in word:
             own = codes[column]
             if isinstance(own, Factored):
-                _add_looked_up(packed, _shifted(own.codes, kind, shift), own.places)
+                looked_up.append((_shifted(own.codes, kind, shift), own.places))
             else:
                 packed += _shifted(own, kind, shift)
+        for values, places in _together(looked_up):
+            _add_looked_up(packed, values, places)
         return packed
 
     def of_rows(self, persons: Words, contents: NDArray[Any]) -> Words:
@@ -117,6 +122,20 @@ def _shifted(codes: NDArray[Any], kind: np.dtype[Any], shift: int) -> NDArray[An
     shifted: NDArray[Any] = codes.astype(f"i{kind.itemsize}").view(kind) + kind.type(1)
     shifted <<= kind.type(shift)
     return shifted
+
+
+def _together(columns: list[tuple[NDArray[Any], NDArray[Any]]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Values and places of columns, those of few values as one of all combinations: a lookup takes longer than a sum."""
+    joined: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    for values, places in columns:
+        if not joined or len(joined[-1][0]) * len(values) > _MOST_COMBINATIONS:
+            joined.append((values, places))
+            continue
+        before, earlier = joined.pop()
+        combined = places.astype(np.uint16, copy=False) * np.uint16(len(before))
+        combined += earlier.astype(np.uint16, copy=False)
+        joined.append(((values[:, None] + before[None, :]).ravel(), combined))
+    return joined
 
 
 def _add_looked_up(words: NDArray[Any], values: NDArray[Any], places: NDArray[Any]) -> None:
