@@ -66,6 +66,7 @@ class Case:
         return self.file
 
 
+STATES = [str(code) for code in range(1, 57) if code not in (3, 7, 14, 43, 52)]
 PERSONS = {"axes": ("sex", "married"), "by": "sex", "of": "income", "where": {"age": {"at_least": 30}}}
 CASES = [
     Case(
@@ -138,6 +139,40 @@ CASES = [
         of="step",
         where={"gender": ["female"]},
         further={"step": {"column": "rank", "bounds": [1, 11], "step": 1}},
+    ),
+    Case(
+        file="cps_tax_units_2013_2014.parquet",
+        axes=("state", "filing_status"),
+        by="FLPDYR",
+        of="wages",
+        where={"filing_status": ["2"], "age_head": {"at_least": 25, "at_most": 64}},
+        weight="thousands",
+        further={
+            "state": {"column": "fips", "categories": STATES},
+            "thousands": {"column": "weight_x100", "bounds": [0, 600_000], "step": 1000},
+        },
+    ),
+    Case(
+        file="nafld_patients_17549.csv.gz",
+        axes=("male", "status"),
+        by="male",
+        of="weight",
+        where={"age": {"at_least": 40, "at_most": 69}},
+        unit="id",
+    ),
+    Case(
+        # Nobody has more rows than this; one person moves what all of them together move.
+        file="nafld_laboratory_400123.parquet",
+        axes=("test", "kind"),
+        by="test",
+        of="result",
+        where={"test": ["hdl", "chol"]},
+        unit="id",
+        max_rows=513,
+        further={
+            "result": {"column": "value", "bounds": [0, 20_000], "step": 1},
+            "kind": {"column": "test", "categories": ["chol", "dbp", "fib4", "hdl", "sbp", "smoke"]},
+        },
     ),
 ]
 
