@@ -23,7 +23,7 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference.observation import refuse_censored
-from dalenius.inference.observe import Seen, observe, refuse_repeats
+from dalenius.inference.observe import Seen, observe, refuse_others, refuse_repeats
 from dalenius.linear.notebook import draw_cells, grid, two_lines
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
     if len(releases) < 2:
         raise ParameterError("At least two releases are needed to combine.")
     refuse_repeats(releases)
+    refuse_others(releases)
     observation = [observe(r, *names) for r in releases]
     for other in observation[1:]:
         if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in observation[0].axes]:

@@ -83,9 +83,27 @@ def refuse_repeats(releases: Sequence[object]) -> None:
         raise Unsupported("The same release was given twice; only independent releases are combined.")
 
 
+def refuse_others(releases: Sequence[object]) -> None:
+    """Raise `Unsupported` where releases are not about the same number of the same version of a data set."""
+    made = [r for r in releases if isinstance(r, Release)]
+    sources = {(r.provenance.population, r.provenance.dataset, r.provenance.version) for r in made}
+    if len(sources) > 1:
+        raise Unsupported(
+            "The releases are not of the same version of one data set, so their numbers differ by more than noise. Combine"
+            " releases of one version.",
+            received=sorted(" ".join(source) for source in sources),
+        )
+    asked = {(about.measure, about.of, about.weight, about.where) for about in (r.about for r in made)}
+    if len(asked) > 1:
+        raise Unsupported(
+            "The releases do not measure the same number. Combine releases with the same `measure`, `of`, `weight` and `where`."
+        )
+
+
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
     """Independent releases of the same table: each cell is seen several times."""
     refuse_repeats(releases)
+    refuse_others(releases)
     parts = [_single(release, names) for release in releases]
     if not parts:
         raise Unsupported("There is no release to analyse.")
