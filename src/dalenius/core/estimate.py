@@ -24,20 +24,21 @@ class Kind(StrEnum):
 
 
 def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> Any:
-    """The empty axes of a new figure; matplotlib is imported here and nowhere else in the core."""
+    """The empty axes of a new figure; matplotlib is imported here and nowhere else in the core.
+
+    With a `path` the figure is one that no window or notebook shows: the host's backend stays what it is.
+    """
     try:
-        import matplotlib
+        from matplotlib import figure as figures
+        from matplotlib import pyplot
     except ImportError:
         raise MissingExtra("plot", "matplotlib") from None
-    if path is not None:
-        matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    make: Any = pyplot.figure if path is None else figures.Figure
+    return make(figsize=(width, height), layout="constrained").subplots()
 
 
 def finish(axes: Any, path: object = None) -> "Axes":
-    """The axes as they were drawn, as pandas returns them; with a `path` their figure is written there and closed."""
+    """The axes as they were drawn, as pandas returns them; with a `path` their figure is written there."""
     from matplotlib.text import Text
 
     drawn = axes.figure
@@ -46,9 +47,6 @@ def finish(axes: Any, path: object = None) -> "Axes":
         text.set_parse_math(False)
     if path is not None:
         drawn.savefig(path)
-        from matplotlib import pyplot
-
-        pyplot.close(drawn)
     done: Axes = axes
     return done
 

@@ -10,6 +10,7 @@ import csv
 import ctypes
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -98,10 +99,7 @@ class DuckDBSource:
         self._secret = secret
         self._connection: Any = duckdb.connect(":memory:")
         _OPEN.add(self)
-        self._connection.execute(
-            f"SET temp_directory = ''; SET enable_progress_bar = false; SET threads = {threads()}"
-        )
-        self._connection.execute(f"SET disabled_optimizers = '{_WITHOUT_STATISTICS}'")
+        _configure(self._connection)
         try:
             self._relation = attach(self._connection, data, table, delimiter)
             described = self._connection.sql(f"DESCRIBE SELECT * FROM {self._relation.sql}").fetchall()
@@ -648,6 +646,17 @@ class DuckDBSource:
                 matched &= np.isin(expanded(batch[name]), [categories.code(label) for label in labels])
             inside |= matched
         return int(inside.sum())
+
+
+def _configure(connection: Any) -> None:
+    """Set what protects, or raise; then switch progress bars off where the host lets them be set."""
+    import duckdb
+
+    connection.execute(f"SET temp_directory = ''; SET threads = {threads()}")
+    connection.execute(f"SET disabled_optimizers = '{_WITHOUT_STATISTICS}'")
+    # A notebook without ipywidgets has no progress bar, and DuckDB refuses to set one there.
+    with suppress(duckdb.Error):
+        connection.execute("SET enable_progress_bar = false")
 
 
 def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:

@@ -11,11 +11,10 @@ from dalenius.core.law import Kernel
 
 def draw_kernel(kernel: Kernel, path: str | Path) -> Path:
     """p(a, b) as a picture: one row for each count, darker where more probable."""
-    pyplot = _pyplot()
     low = min(kernel.firsts)
     high = max(first + len(row) for first, row in zip(kernel.firsts, kernel.rows, strict=True))
     grid = np.array([kernel.pmf(a, np.arange(low, high)) for a in range(len(kernel.rows))])
-    figure, panel = pyplot.subplots(figsize=(8, 5))
+    figure, panel = _figure(8, 5)
     image = panel.imshow(
         grid, cmap="Greys", aspect="auto", extent=(low - 0.5, high - 0.5, len(grid) - 0.5, -0.5)
     )
@@ -28,8 +27,7 @@ def draw_kernel(kernel: Kernel, path: str | Path) -> Path:
 
 def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path: str | Path) -> Path:
     """Margin of error and an intruder's power against the amount; points as (amount, margin, power)."""
-    pyplot = _pyplot()
-    figure, panel = pyplot.subplots(figsize=(7, 5))
+    figure, panel = _figure(7, 5)
     amounts = [amount for amount, _, _ in points]
     panel.plot(
         amounts, [margin for _, margin, _ in points], marker="o", color="black", label="margin of error"
@@ -45,17 +43,15 @@ def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path
     return _save(figure, path)
 
 
-def _pyplot() -> Any:
-    import matplotlib
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """A figure and its axes that no window or notebook shows."""
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
+    figure = Figure(figsize=(width, height))
+    return figure, figure.subplots()
 
 
 def _save(figure: Any, path: str | Path) -> Path:
     figure.tight_layout()
     figure.savefig(path, dpi=110)
-    _pyplot().close(figure)
     return Path(path)
