@@ -123,9 +123,10 @@ class MissingExtra(RequestError):
 
     code = "missing_extra"
 
-    def __init__(self, extra: str, module: str) -> None:
+    def __init__(self, extra: str, module: str, *, instead: str = "") -> None:
+        without = f" Without it: {instead}" if instead else ""
         super().__init__(
-            f"This needs the extra {extra!r}, which is not installed: pip install 'dalenius[{extra}]'.",
+            f"This needs the extra {extra!r}, which is not installed: pip install 'dalenius[{extra}]'.{without}",
             extra=extra,
             module=module,
         )

@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from tests.docs.bare import WITHOUT_EXTRAS
+
 from dalenius.cli.output import _EXTRAS
 
 ROOT = Path(__file__).parents[2]
@@ -29,14 +31,10 @@ rows = ["sex", { variable = "age", cuts = [0, 40, 120] }]
 definition = "pure"
 epsilon = 1
 """
-# Every module that an extra brings is hidden, as if it had never been installed; then each verb is run.
+# Each verb is run where no extra is installed.
 PROGRAM = f"""
-import json, sys
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {sorted(_EXTRAS)!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Hidden())
+{WITHOUT_EXTRAS}
+import json
 from typer.testing import CliRunner
 from dalenius.cli.main import app
 from dalenius.cli.output import translated

@@ -449,9 +449,9 @@ class Release:
         return _notebook.draw_release(self.owner(one), one, path, confidence)
 
     def __str__(self) -> str:
-        shapes = ", ".join(" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables[:4])
-        more = ", …" if len(self.tables) > 4 else ""
-        return f"Release of {shapes}{more} from {self.provenance.dataset}: {self.provenance.guarantee}"
+        from dalenius.publish import _notebook
+
+        return _notebook.release_text(self)
 
     def __repr__(self) -> str:
         from dalenius.publish import _notebook

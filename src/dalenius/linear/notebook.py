@@ -12,6 +12,7 @@ import numpy as np
 from dalenius.core.estimate import figure, finish
 from dalenius.core.law import FloatArray
 from dalenius.errors import MissingExtra
+from dalenius.linear.tabulation import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 MOST_CELLS = 60
 _MOST_ROWS = 60
 _UNBROKEN = 16
+_WITHOUT_FRAMES = (
+    "`print(release)` shows the same numbers, and `dalenius.save(release, folder)` writes them to table.csv."
+)
 STYLE = (
     "<style>.dalenius{font-variant-numeric:tabular-nums}.dalenius table{border-collapse:collapse}"
     ".dalenius th,.dalenius td{padding:.25em .6em;text-align:left;vertical-align:top;border-bottom:1px solid #8884}"
@@ -37,6 +41,26 @@ def two_lines(first: str, second: str) -> str:
      standard error 1.4>
     """
     return f"<{first}\n {second}>"
+
+
+def text_grid(columns: Mapping[str, Sequence[object]]) -> str:
+    """Columns as lines of plain text, texts to the left and numbers to the right; long grids are cut, and say so.
+
+    >>> print(text_grid({"city": ["Aarhus", "Ribe"], "value": [1900, 11]}))
+    city    value
+    Aarhus  1,900
+    Ribe       11
+    """
+    length = max((len(column) for column in columns.values()), default=0)
+    drawn = []
+    for head, column in columns.items():
+        cells = [head, *(in_words(value) for value in column[:_MOST_ROWS])]
+        width = max(map(len, cells))
+        is_text = any(isinstance(value, str) for value in column)
+        drawn.append([cell.ljust(width) if is_text else cell.rjust(width) for cell in cells])
+    lines = ["  ".join(line).rstrip() for line in zip(*drawn, strict=True)]
+    more = [f"{length - _MOST_ROWS:,} more rows."] if length > _MOST_ROWS else []
+    return "\n".join([*lines, *more])
 
 
 def framed(content: str) -> str:
@@ -80,7 +104,7 @@ def pandas_frame(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
     try:
         import pandas as pd
     except ImportError:
-        raise MissingExtra("formats", "pandas") from None
+        raise MissingExtra("formats", "pandas", instead=_WITHOUT_FRAMES) from None
     return pd.DataFrame(dict(columns))
 
 
@@ -89,7 +113,7 @@ def polars_frame(columns: Mapping[str, Sequence[object]]) -> "pl.DataFrame":
     try:
         import polars as pl
     except ImportError:
-        raise MissingExtra("formats", "polars") from None
+        raise MissingExtra("formats", "polars", instead=_WITHOUT_FRAMES) from None
     return pl.DataFrame({name: pl.Series(name, _of_one_type(values)) for name, values in columns.items()})
 
 

@@ -11,11 +11,12 @@ from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import labelled_table
 from dalenius.linear.display import displayed
-from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, two_lines
-from dalenius.linear.tabulation import SELECTION, bounds, errors_in_words, in_words, tidy
+from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, text_grid, two_lines
+from dalenius.linear.tabulation import SELECTION, bounds, columns, errors_in_words, in_words, tidy
 from dalenius.publish._crossed import crossed
 from dalenius.spec.answer import as_read
 from dalenius.spec.speech import (
+    caption,
     classified,
     conditions,
     expectation,
@@ -25,6 +26,7 @@ from dalenius.spec.speech import (
     measured,
     name_of,
     title_of_release,
+    unit_of,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +55,34 @@ def release_lines(release: Release) -> str:
         f"Release of {source.dataset} {source.version}: {title}{more}",
         f"{size}, {source.definition} {amounts}, {release.status}",
     )
+
+
+def release_text(release: Release, confidence: float = 0.95) -> str:
+    """Every table as lines of plain text, up to a few, with universe and guarantee below; needs no extra."""
+    release = as_read(release)
+    every = [(part, table) for part in release.parts for table in part.tables]
+    tables = [_text_of_table(part, table, confidence) for part, table in every[:_MOST_TABLES]]
+    left_out = len(every) - _MOST_TABLES
+    more = f"{left_out} more table{'' if left_out == 1 else 's'}: release.tables." if left_out > 0 else ""
+    silent = "" if every else "The outcome was 'no reply'. It was charged like any other."
+    subject, source = release.about, release.provenance
+    only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
+    notes = "\n".join(filter(None, (only, subject.universe, source.guarantee)))
+    return "\n\n".join(filter(None, (subject.title, *tables, more, silent, notes)))
+
+
+def _text_of_table(release: Release, table: Table, confidence: float) -> str:
+    """Heading, one line per cell, and what the ends are; columns without a number are left out."""
+    filled = {
+        name: cells
+        for name, cells in columns(release, table, confidence).items()
+        if set(cells) - {None, "released"}
+    }
+    ends = f"lower and upper: {level(confidence)} interval for privacy noise."
+    below = ends if "lower" in filled else "" if table.measure == SELECTION else caption(release, table)
+    unit = unit_of(release, table)
+    head = heading(release, table) + (f" ({unit})" if unit else "")
+    return "\n".join(filter(None, (head, text_grid(filled), below)))
 
 
 def release_html(release: Release, confidence: float = 0.95) -> str:
