@@ -2,14 +2,20 @@
 
 from fractions import Fraction
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dalenius import Curator, inference, table
 from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.estimate import TestResult
 from dalenius.core.law import Additive
+from dalenius.core.plan import largest_error
 from dalenius.core.release import Block, Provenance, Release, Table
-from dalenius.linear.crosstab import flat, lay_out
+from dalenius.errors import InternalError
+from dalenius.linear.cells import Cell, reliability
+from dalenius.linear.crosstab import SHOWS, flat, lay_out
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.server.pages.comparison import difference_margin
 
@@ -155,3 +161,53 @@ def test_the_margin_of_a_difference_is_exact() -> None:
     weights = np.multiply.outer(masses, masses)
     assert weights[np.abs(differences) <= q].sum() >= 0.95
     assert weights[np.abs(differences) <= q - 1].sum() < 0.95
+
+
+def withheld(release: Release) -> Release:
+    """The same numbers without a published error."""
+    nothing = np.full(release.table.space.size, np.nan)
+    table = Table(name="t", space=release.table.space, values=release.table.values, variance=nothing)
+    return release.with_(tables=(table,), blocks=())
+
+
+def test_nothing_is_judged_without_a_finite_margin() -> None:
+    hidden, moved = withheld(TWO_WAY), TWO_WAY.with_(adjustments=({"name": "anchor", "margins": ["sex"]},))
+    for release in (hidden, moved):
+        assert difference_margin(release, release.table, 0, 1) is None
+        for show in SHOWS:
+            table = lay_out(release, release.table, rows=["sex"], columns=["area"], show=show)
+            cells = [cell for line in table.sheets[0].lines for cell in line.cells]
+            assert all(cell.half is None and cell.mark == "" for cell in cells), show
+            # Whether a sum is too vague to be divided by is a verdict too.
+            assert release is moved or show == "value" or all(cell.value is None for cell in cells)
+    assert [reliability(value, error) for value in (5, -5) for error in (None, np.nan, np.inf)] == [""] * 6
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_none_is_no_number_of_a_cell(number: float) -> None:
+    for key in ("value", "half", "half_with_sampling"):
+        with pytest.raises(InternalError):
+            Cell(**({"value": 1.0} | {key: number}))
+    with pytest.raises(InternalError):
+        TestResult(name="", statistic=1.0, p_value=number, method="")
+
+
+def test_the_error_of_several_tables_is_unknown_where_one_is() -> None:
+    assert largest_error([1.0, 3.0, 2.0]) == 3.0
+    assert all(np.isnan(largest_error(order)) for order in ([1.0, np.nan], [np.nan, 1.0]))
+
+
+def test_the_margin_of_a_difference_takes_in_the_covariance_of_combined_cells(tmp_path: Path) -> None:
+    rows = {"sex": ["f", "m"] * 60, "area": ["a", "b", "c"] * 40}
+    declared = {name: {"categories": sorted(set(column))} for name, column in rows.items()}
+    document = {"dataset": {"name": "d", "population": "p"}, "variables": declared}
+    asked = table(rows="sex", columns="area", margins=[["sex"], []], universe="complete", rho="0.1")
+    with Curator.open(rows, document, policy={"budget": {"rho": 1}}, ledger=tmp_path / "l.sqlite") as curator:
+        curator.register(by="me")
+        release = curator.release(asked)
+    shown = release.find("sex")
+    stated = inference.difference(release.with_(tables=(shown,)), {"sex": "f"}, {"sex": "m"}).interval
+    margin = difference_margin(release, shown, 0, 1)
+    assert stated is not None and margin == pytest.approx((stated.upper - stated.lower) / 2)
+    # The total is measured too, so that the two cells are not independent.
+    assert abs(margin / (1.959964 * sqrt(float(shown.variance.sum()))) - 1) > 0.01

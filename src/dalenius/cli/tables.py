@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import product
-from math import ceil, floor, isnan
+from math import ceil, floor, isfinite, isnan
 from typing import TYPE_CHECKING
 
 from dalenius.cli.output import console, number
@@ -253,10 +253,10 @@ def _numbers(
             yield ["–" if isnan(value) else "structural 0", *blank]
             continue
         text, low, high = number(_rounded(value, digits), digits), float(lower[i]), float(upper[i])
-        if isnan(low) or isnan(high):
+        if not (isfinite(low) and isfinite(high)):
             yield [text, *blank]
             continue
-        half = _above(max(high - value, value - low) if has_sampling else high - value, digits)
+        half = _above(max(high - value, value - low), digits)
         if display.rounding == WHOLE:
             exact = float(display.table.values[i])
             half = _above(high - exact + abs(value - exact), digits)
@@ -264,7 +264,7 @@ def _numbers(
         line = [text, number(half, digits), _ends(low, high, digits)]
         if has_sampling:
             low, high = (float(end) for end in wider[i])
-            if isnan(low) or isnan(high):
+            if not (isfinite(low) and isfinite(high)):
                 line += ["–", "–"]
             else:
                 half = _above(max(high - value, value - low), digits)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-from dalenius.errors import MissingExtra
+from dalenius.errors import InternalError, MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -201,6 +201,10 @@ class TestResult:
     degrees_of_freedom: int | None = None
     assumptions: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p_value <= 1:
+            raise InternalError("A p-value lies between 0 and 1.")
 
     @property
     def is_at_limit(self) -> bool:

@@ -1,8 +1,8 @@
 """Plans: what will be measured, reserved at its worst case before any data are read."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 from statistics import NormalDist
 from typing import Any
 
@@ -21,7 +21,17 @@ def margin_of_error(preview: Mapping[str, Any]) -> float:
     if preview.get("half_width_95") is not None:
         return float(preview["half_width_95"])
     error = preview.get("std_error", preview.get("largest_std_error"))
-    return float("nan") if error is None else NormalDist().inv_cdf(0.975) * float(error)
+    return nan if error is None else NormalDist().inv_cdf(0.975) * float(error)
+
+
+def largest_error(errors: Iterable[float]) -> float:
+    """The largest of several errors; NaN where one of them is not known.
+
+    >>> largest_error([1.0, float("nan")]), largest_error([2.0, 1.0])
+    (nan, 2.0)
+    """
+    every = tuple(errors)
+    return nan if any(map(isnan, every)) else max(every)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +90,7 @@ class TablePlan:
     def error(self) -> float:
         """The 95 % margin of error that a cell is expected to have, of several margins the largest; NaN where it depends on the data."""
         margins = self.preview.get("margins")
-        return max(map(margin_of_error, margins)) if margins else margin_of_error(self.preview)
+        return largest_error(map(margin_of_error, margins or (self.preview,)))
 
     def __repr__(self) -> str:
         from dalenius.publish import _notebook

@@ -1,13 +1,14 @@
 """One number of a released table: its interval, its share of a sum, and how far to trust it."""
 
 from dataclasses import dataclass
-from math import inf, isinf, isnan, sqrt
+from math import inf, isfinite, isinf, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Release, Table
+from dalenius.errors import InternalError
 from dalenius.linear.estimates import is_estimate
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
@@ -21,7 +22,8 @@ CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
 class Cell:
     """One number as shown: value, half-width of its interval, the least it can be, and how far to trust it.
 
-    `half` is of the privacy noise alone, `half_with_sampling` of noise and sampling together where that was estimated.
+    `half` is of the privacy noise alone, `half_with_sampling` of noise and sampling together where that was estimated. A
+    number that is not known is None: NaN and infinity are refused, because comparisons with them read as verdicts.
     """
 
     value: float | None
@@ -34,6 +36,10 @@ class Cell:
     least: float = 0.0
     is_selected: bool = False
     most: float = inf
+
+    def __post_init__(self) -> None:
+        if any(x is not None and not isfinite(x) for x in (self.value, self.half, self.half_with_sampling)):
+            raise InternalError("A number of a cell is finite, or it is None.")
 
     @property
     def lower(self) -> float | None:
@@ -55,6 +61,15 @@ class Cell:
         if self.value is None or self.half is None or isinf(self.most):
             return False
         return self.value - self.half < self.least or self.value + self.half > self.most
+
+
+def known(number: float) -> float | None:
+    """The number, or None where it is NaN or infinite: what is compared is known.
+
+    >>> known(3.0), known(float("nan")), known(float("inf"))
+    (3.0, None, None)
+    """
+    return number if isfinite(number) else None
 
 
 def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:
@@ -85,15 +100,17 @@ def _farther(table: Table, lower: FloatArray, upper: FloatArray) -> FloatArray:
     return np.maximum(upper - table.values, table.values - lower)
 
 
-def reliability(value: float, error: float) -> str:
-    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3.
+def reliability(value: float, error: float | None) -> str:
+    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3; nothing without an error.
 
     >>> reliability(100, 10), reliability(100, 20), reliability(100, 50), reliability(-3, 2), reliability(0, 0)
     ('', 'care', 'unreliable', 'unreliable', '')
+    >>> reliability(100, None), reliability(-3, None)
+    ('', '')
     """
-    if error == 0:
+    if error is None or not isfinite(error) or error == 0:
         return ""
-    if value <= 0 or isnan(error) or error > UNRELIABLE_ABOVE * value:
+    if value <= 0 or error > UNRELIABLE_ABOVE * value:
         return UNRELIABLE
     return CARE if error > CARE_ABOVE * value else ""
 
@@ -101,11 +118,11 @@ def reliability(value: float, error: float) -> str:
 def share_of(value: float, variance: float, whole: tuple[float, float]) -> tuple[float | None, float | None]:
     """A part of a sum that contains it, and its standard error by linearisation; nothing if the sum is too vague.
 
-    The part and the rest carry independent noise, so cov(part, sum) = var(part).
+    The part and the rest carry independent noise, so cov(part, sum) = var(part). A sum of unknown error is too vague.
     """
     total, total_variance = whole
-    if total <= 0 or total < 3 * sqrt(total_variance):
+    if not (total > 0 and total >= 3 * sqrt(total_variance)):
         return None, None
     share = value / total
     spread = max(variance * (1 - 2 * share) + share**2 * total_variance, 0.0)
-    return share, sqrt(spread) / total
+    return share, known(sqrt(spread) / total)

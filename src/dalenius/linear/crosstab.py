@@ -7,7 +7,7 @@ variances add; where neither is valid, no total is shown.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import inf, isnan, sqrt
+from math import inf, sqrt
 from statistics import NormalDist
 from typing import Any, TypedDict
 
@@ -21,6 +21,7 @@ from dalenius.linear.cells import (
     Cell,
     half_widths,
     half_widths_with_sampling,
+    known,
     reliability,
     share_of,
 )
@@ -88,16 +89,15 @@ class _ShownTable:
 
     def sampled_half(self, position: dict[str, int]) -> float | None:
         """Half-width with sampling, if it was estimated."""
-        half = float(self.sampled[tuple(position[name] for name in self.names)])
-        return None if isnan(half) else half
+        return known(float(self.sampled[tuple(position[name] for name in self.names)]))
 
-    def at(self, position: dict[str, int]) -> tuple[float, float, float, bool]:
-        """Value, variance, half-width and whether it is a structural zero."""
+    def at(self, position: dict[str, int]) -> tuple[float, float, float | None, bool]:
+        """Value, variance, half-width where it is known, and whether it is a structural zero."""
         index = tuple(position[name] for name in self.names)
         return (
             float(self.values[index]),
             float(self.variance[index]),
-            float(self.halves[index]),
+            known(float(self.halves[index])),
             bool(self.structural[index]),
         )
 
@@ -266,11 +266,12 @@ class _Builder:
             return Cell(value=None, is_total=is_total, is_structural=True)
         if self.table.measure == SELECTION:
             return Cell(value=None, is_selected=True)
-        mark = reliability(value, sqrt(variance)) if self.table.measure == "count" else ""
+        is_judged = self.table.measure == "count" and half is not None
+        mark = reliability(value, sqrt(variance)) if is_judged else ""
         if self.show == "value":
             return Cell(
-                value=None if isnan(value) else value,
-                half=None if isnan(half) else half,
+                value=known(value),
+                half=half,
                 half_with_sampling=part.sampled_half(wafer | row | column),
                 mark=mark,
                 is_total=is_total,
@@ -279,7 +280,7 @@ class _Builder:
             )
         whole = self._whole(wafer, row, column)
         share, error = share_of(value, variance, whole) if whole else (None, None)
-        if share is not None and not self.is_plain:
+        if half is None or not self.is_plain:
             error = None
         factor = NormalDist().inv_cdf(0.5 + self.confidence / 2)
         return Cell(

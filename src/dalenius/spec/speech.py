@@ -268,7 +268,7 @@ def caption(
 ) -> str:
     """What stands under a table: the method's own words where the table has an error, and never a claim of one it lacks."""
     method = method_of(release, table)
-    if is_moved:
+    if is_moved or any(a.get("name") == "anchor" for a in release.adjustments):
         return said(_MOVED, language)
     if table.measure == "bound" and not has_error(table):
         return said(_BOUND, language)

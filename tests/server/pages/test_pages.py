@@ -482,6 +482,19 @@ def test_a_comparison_says_what_95_percent_means(app: Any) -> None:
         assert unsure in reader.get(f"{where}/compare?a=0&b=1").text or sure in texts[0]
 
 
+def test_two_numbers_are_compared_only_where_their_difference_has_a_margin(app: Any) -> None:
+    fields = {"measure": "mode", "rows": "mode"}, {"measure": "median:minutes", "rows": "mode"}
+    for asked in fields:
+        where = release(visitor(app, "anna"), epsilon="0.05", **asked).split("?")[0]
+        for code, verdicts in (("en", "its margin of error<"), ("de", "seiner? Fehlerspanne<")):
+            reader = visitor(app)
+            reader.get(f"/language/{code}")
+            text = reader.get(f"{where}/compare?a=0&b=1").text
+            is_known = bool(re.search(r"<dd>± [0-9]", text))
+            assert bool(re.search(rf'id="compare-v">[^<]*{verdicts}', text)) is is_known, text
+            assert "nan" not in text.split("compare-v")[-1] and "± –" not in text
+
+
 def test_a_margin_of_a_percentage_is_never_shown_as_zero(app: Any) -> None:
     where = release(visitor(app, "anna"), rows="mode", columns="age", epsilon="0.5").split("?")[0]
     for show in ("row", "column", "total"):

@@ -12,22 +12,31 @@ import numpy as np
 
 from dalenius.core.law import Additive
 from dalenius.core.release import Release, Table
+from dalenius.linear import joint
+from dalenius.linear.cells import half_widths, known
 
 _MOST_POINTS = 20_000
 
 
 def difference_margin(
     release: Release, table: Table, first: int, second: int, confidence: float = 0.95
-) -> float:
-    """Half the width of the interval of a difference of two cells."""
+) -> float | None:
+    """Half the width of the interval of a difference of two cells; None where either has no margin of error."""
+    pair = [first, second]
+    if not np.isfinite(half_widths(release, table, confidence)[pair]).all():
+        return None
     block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
-    structural = {first, second} & set(table.space.structural_indices)
-    if block is not None and isinstance(block.law, Additive) and table.is_unbiased and not structural:
-        exact = _convolved(block.law, confidence)
+    if block is not None and isinstance(block.law, Additive) and table.is_unbiased:
+        is_drawn = np.allclose(table.variance[pair], block.law.variance)
+        exact = _convolved(block.law, confidence) if is_drawn else None
         if exact is not None:
             return exact
+    if joint.is_combined(release.law) and any(table.name == own.name for own in release.tables):
+        spread = joint.covariance(release, table, pair)
+        reach = joint.reach([block.law for block in release.blocks], confidence)
+        return known(reach * sqrt(float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1])))
     variance = float(table.variance[first] + table.variance[second])
-    return NormalDist().inv_cdf(0.5 + confidence / 2) * sqrt(variance)
+    return known(NormalDist().inv_cdf(0.5 + confidence / 2) * sqrt(variance))
 
 
 def _convolved(law: Additive, confidence: float) -> float | None:

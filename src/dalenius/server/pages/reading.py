@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.linear.cells import known
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.downloads import is_spoken
 from dalenius.server.errors import NotFound
@@ -130,25 +131,25 @@ def _cells(shown: Shown) -> list[tuple[int, str, str]]:
 
 def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
     wording, table = shown.wording, shown.release.table
+    outcome = dict.fromkeys(("difference", "margin", "interval"), "–") | {"text": ""}
     if first == second:
-        return {
-            "verdict": wording.t("compare.same"),
-            "difference": "–",
-            "margin": "–",
-            "interval": "–",
-            "text": "",
-        }
-    difference = float(table.values[first] - table.values[second])
+        return outcome | {"verdict": wording.t("compare.same")}
+    difference = known(float(table.values[first] - table.values[second]))
+    outcome["difference"] = wording.num(difference)
     margin = difference_margin(shown.release, table, first, second)
+    if difference is None or margin is None:
+        return outcome | {
+            "verdict": wording.t("compare.unknown"),
+            "text": wording.t("compare.unknown_text"),
+        }
     key = "yes" if abs(difference) > margin else "no"
-    return {
+    low, high = (wording.num(difference + sign * margin) for sign in (-1, 1))
+    return outcome | {
         "verdict": wording.t(f"compare.{key}"),
-        "difference": wording.num(difference),
-        "margin": wording.num(margin),
-        "interval": wording.t(
-            "release.to_read", low=wording.num(difference - margin), high=wording.num(difference + margin)
-        ),
+        "margin": f"± {wording.num(margin)}",
+        "interval": wording.t("release.to_read", low=low, high=high),
         "text": wording.t(f"compare.{key}_text"),
+        "meaning": wording.t("compare.meaning"),
     }
 
 
