@@ -85,8 +85,10 @@ def chunk(name: str, size: int, seed: str, server: Any, folder: Path) -> dict[st
         # About half of what is asked for can be paid, so that the last units are fought over.
         limit = WORKERS * size * 10**6 // 2 + 7
         config |= {"job": "load", "workers": WORKERS, "requests": size, "lease": 600, "limit": limit}
+        # Processes come and go in the middle: three of four are replaced, and open the ledger again and again.
+        config |= {"lives": 5, "stay": max(size // 20, 2)}
     elif name.startswith("kill_clients"):
-        config |= {"job": "kill", "workers": 4, "rounds": size, "busy": 2}
+        config |= {"job": "kill", "workers": 4, "rounds": size, "busy": 2, "stay": 5}
     else:
         config |= {"job": "load", "workers": 8, "requests": 100 * size, "lease": 600}
     process = subprocess.Popen(

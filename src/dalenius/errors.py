@@ -15,7 +15,7 @@ DaleniusError
 │   ├── QuotaExhausted        the analyst's quota cannot pay the cost
 │   ├── ApprovalRequired      a second person must approve a cost of this size
 │   └── LedgerMismatch        the ledger does not belong to this population or this file
-│       └── AnchorMismatch        the store is not the one that its anchor knows
+│       └── AnchorMismatch        the store is not the one that its anchor knows (exit 6)
 ├── PolicyError           the custodian's rules forbid it: exit 4, HTTP 403
 │   ├── NotRegistered         the data set was never judged and registered
 │   ├── DataChanged           the file is not the one that was registered
@@ -28,8 +28,8 @@ DaleniusError
 ├── Undelivered           released and stored, but not written or shown: exit 5
 └── InternalError         ours: exit 70, HTTP 500
     ├── AfterCharge           the one message after data were touched; the charge stands
-    ├── LedgerCorrupt         the ledger failed its own verification
-    └── StorageError          a disk or a database refused: full, read-only, not there (HTTP 503)
+    ├── LedgerCorrupt         the ledger failed its own verification, or its files were replaced (exit 6)
+    └── StorageError          a disk or a database refused: full, read-only, not there (exit 7, HTTP 503)
 
 A message shows what the caller sent and what the policy says, never what the data hold.
 """
@@ -175,6 +175,7 @@ class AnchorMismatch(LedgerMismatch):
     """The store is not the one that its anchor knows: an older copy, a new one, or another ledger's."""
 
     code = "anchor_mismatch"
+    exit_code = 6
 
 
 class PolicyError(DaleniusError):
@@ -265,13 +266,15 @@ class AfterCharge(InternalError):
 
 
 class LedgerCorrupt(InternalError):
-    """The ledger failed its own verification."""
+    """The ledger failed its own verification, or its files were replaced while it was open."""
 
     code = "ledger_corrupt"
+    exit_code = 6
 
 
 class StorageError(InternalError):
     """A disk or a database refused: full, read-only, or not there."""
 
     code = "storage"
+    exit_code = 7
     http_status = 503

@@ -192,7 +192,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
     ledger = folder / "ledger.sqlite"
     assert run("register", folder / "dataset.toml", "--ledger", ledger).returncode == 0
     done = run("release", folder / "request.toml", "--ledger", ledger, "--json", file_size=33_000)
-    assert done.returncode == 70 and json.loads(done.stderr)["error"]["code"] == "storage"
+    assert done.returncode == 7 and json.loads(done.stderr)["error"]["code"] == "storage"
     assert "Traceback" not in done.stderr
     whole = run("ledger", "verify", "--ledger", ledger)
     assert whole.returncode == 0 and "The ledger holds." in whole.stdout
@@ -200,7 +200,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_line(folder: Path) -> None:
     done = run("register", folder / "dataset.toml", "--ledger", folder / "staff.csv" / "x.sqlite")
-    assert done.returncode == 70 and done.stderr.startswith("storage: ") and "Traceback" not in done.stderr
+    assert done.returncode == 7 and done.stderr.startswith("storage: ") and "Traceback" not in done.stderr
 
 
 def test_a_fault_of_ours_is_named_and_not_quoted() -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from dalenius.core.budget import UNIT, Cost, units_down
 from dalenius.core.neighbours import Relation
-from dalenius.errors import BudgetExhausted, LedgerMismatch
+from dalenius.errors import BudgetExhausted, LedgerMismatch, StorageError
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.entry import digest_of
 
@@ -88,7 +88,7 @@ def open_ledger(config: dict[str, Any]) -> Ledger:
                 lease_seconds=config.get("lease", 0.3),
                 wait_seconds=60.0,
             )
-        except LedgerMismatch:
+        except (LedgerMismatch, StorageError):
             if time.monotonic() > patience:
                 raise
             time.sleep(0.2)
@@ -142,12 +142,21 @@ def must_balance(result: dict[str, Any], *, is_complete: bool = True) -> None:
         assert result["released"] == result["charged"], "a charge without release"
 
 
-def worker(config: dict[str, Any], number: int, log: int) -> None:
-    """One process: pay, complete, and write down what was acknowledged, in one write each."""
+def worker(config: dict[str, Any], number: int, log: int, life: int = 0) -> None:
+    """One process: pay, complete, and write down what was acknowledged, in one write each.
+
+    With `stay` all but every fourth close the ledger after so many requests and open it again; with `lives` they end, and
+    others do the rest.
+    """
     rng = random.Random(f"{config['seed']}/{number}")
     naive = NaiveLedger(config["location"]) if config.get("is_naive") else None
     ledger = None if naive else open_ledger(config)
-    for turn in range(config["requests"]):
+    part = config["requests"] // lives(config, number)
+    stay = 0 if number % 4 == 0 else config.get("stay", 0)
+    for turn in range(life * part, (life + 1) * part):
+        if ledger and stay and turn % stay == stay - 1:
+            ledger.close()
+            ledger = open_ledger(config)
         is_shared = turn % 20 == 19
         key = f"shared-{turn // 20 % SHARED}" if is_shared else f"{config['seed']}-{number}-{turn}"
         units = 10**6 if is_shared else rng.randrange(1, 2 * 10**6)
@@ -166,6 +175,11 @@ def worker(config: dict[str, Any], number: int, log: int) -> None:
             )
         except BudgetExhausted:
             os.write(log, f"X {key} {units} {time.perf_counter() - started:.6f}\n".encode())
+
+
+def lives(config: dict[str, Any], number: int) -> int:
+    """How many processes do a worker's requests, one after the other; the first of four keeps its ledger open."""
+    return 1 if number % 4 == 0 else int(config.get("lives", 1))
 
 
 def fork(work: Callable[[], None]) -> int:
@@ -196,14 +210,22 @@ def load(config: dict[str, Any]) -> dict[str, Any]:
     log = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
     started = time.perf_counter()
 
-    def work(number: int) -> Callable[[], None]:
-        return lambda: worker(config, number, log)
+    def work(number: int, life: int) -> Callable[[], None]:
+        return lambda: worker(config, number, log, life)
 
-    children = [fork(work(number)) for number in range(config["workers"])]
-    codes = [os.waitpid(child, 0)[1] for child in children]
+    codes = []
+    children = {fork(work(number, 0)): (number, 0) for number in range(config["workers"])}
+    while children:
+        child, code = os.wait()
+        number, life = children.pop(child)
+        codes.append(code)
+        if life + 1 < lives(config, number):
+            children[fork(work(number, life + 1))] = (number, life + 1)
     seconds = time.perf_counter() - started
     os.close(log)
     acks = acknowledged(path)
+    if not config.get("is_naive"):
+        check_acknowledged(config, acks)
     answers: dict[str, set[str]] = {}
     for key, digest, _ in acks["C"]:
         answers.setdefault(key, set()).add(digest)
@@ -219,11 +241,48 @@ def load(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+class Holder:
+    """A process that keeps one ledger open for all rounds, and releases something when it is asked to."""
+
+    def __init__(self, config: dict[str, Any], log: int) -> None:
+        asked, self._ask = os.pipe()
+        self._told, telling = os.pipe()
+
+        def work() -> None:
+            os.close(self._ask)
+            ledger = open_ledger(config)
+            turn = 0
+            while os.read(asked, 1):
+                key, turn = f"held-{turn}", turn + 1
+                reservation = ledger.reserve(charge(key, 10**6))
+                release = ledger.commit(reservation, key.encode())
+                os.write(
+                    log, f"R {key} {reservation.entry} 0\nC {key} {digest_of(release.document)} 0\n".encode()
+                )
+                os.write(telling, b".")
+
+        self._child = fork(work)
+        os.close(asked)
+        os.close(telling)
+
+    def release(self) -> None:
+        """Ask, and wait until it is acknowledged."""
+        os.write(self._ask, b".")
+        assert os.read(self._told, 1), "the process that kept its ledger open was refused"
+
+    def end(self) -> None:
+        """Let it close its ledger and end."""
+        os.close(self._ask)
+        os.close(self._told)
+        assert os.waitpid(self._child, 0)[1] == 0
+
+
 def kill(config: dict[str, Any]) -> dict[str, Any]:
     """Rounds of load that end with SIGKILL at a random moment; everything is checked after every round."""
     rng = random.Random(config["seed"])
     path = Path(config["folder"]) / "acks"
     log = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+    holder = Holder(config, log)
     spent = rounds = 0
     result: dict[str, Any] = {}
     for number in range(config["rounds"]):
@@ -243,12 +302,14 @@ def kill(config: dict[str, Any]) -> dict[str, Any]:
             os.kill(child, signal.SIGKILL)
         for child in children:
             os.waitpid(child, 0)
+        holder.release()
         result = books(config)
         must_balance(result, is_complete=False)
         assert result["spent"] >= spent, "a charge was given back"
         spent = result["spent"]
         check_acknowledged(config, acknowledged(path))
         rounds += 1
+    holder.end()
     os.close(log)
     acks = acknowledged(path)
     return result | {"rounds": rounds, "acknowledged": len(acks["C"]), "reserved": len(acks["R"])}

@@ -38,7 +38,9 @@ def finish(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 @pytest.mark.timeout(300)
 def test_sixteen_processes_never_overspend(location, tmp_path):
-    result = finish(start("load", location, tmp_path, workers=WORKERS, requests=REQUESTS, lease=600))
+    result = finish(
+        start("load", location, tmp_path, workers=WORKERS, requests=REQUESTS, lease=600, lives=4, stay=25)
+    )
     must_balance(result)
     assert result["contradictions"] == []
     assert result["shared"] > 0
@@ -58,7 +60,7 @@ def test_the_naive_twin_fails_the_same_test(tmp_path):
 @pytest.mark.timeout(300)
 def test_fifty_kills_lose_nothing(tmp_path):
     location = str(tmp_path / "ledger.db")
-    result = finish(start("kill", location, tmp_path, workers=3, rounds=50, busy=1, limit=10**15))
+    result = finish(start("kill", location, tmp_path, workers=3, rounds=50, busy=1, stay=4, limit=10**15))
     assert result["rounds"] == 50
     assert result["acknowledged"] > 100
     assert result["unfinished"] > 0
@@ -68,7 +70,7 @@ def test_fifty_kills_lose_nothing(tmp_path):
 @pytest.mark.timeout(300)
 def test_killed_clients_of_a_server_lose_nothing(server, tmp_path):
     location = server.empty()
-    result = finish(start("kill", location, tmp_path, workers=3, rounds=10, busy=1, limit=10**15))
+    result = finish(start("kill", location, tmp_path, workers=3, rounds=10, busy=1, stay=4, limit=10**15))
     assert result["rounds"] == 10
     assert result["acknowledged"] > 20
 

@@ -75,7 +75,7 @@ def test_an_older_store_beside_its_newer_anchor_is_not_opened(books, opener):
     books.put_back()
     with pytest.raises(AnchorMismatch, match="older copy") as refusal:
         opener()
-    assert refusal.value.code == "anchor_mismatch" and refusal.value.exit_code == 3
+    assert refusal.value.code == "anchor_mismatch" and refusal.value.exit_code == 6
     # Looking is possible, and says how far it goes back.
     with opener(may_write=False) as looked:
         report = looked.verify()

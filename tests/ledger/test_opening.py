@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dalenius.errors import InternalError, LedgerMismatch
+from dalenius.errors import InternalError, LedgerMismatch, StorageError
 from dalenius.ledger import Ledger
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.draft import Head
@@ -59,7 +59,7 @@ def test_another_database_is_refused(tmp_path):
 
 
 def test_an_unreachable_server_is_refused_without_its_password():
-    with pytest.raises(LedgerMismatch) as refusal:
+    with pytest.raises(StorageError) as refusal:
         Ledger.open("postgresql://somebody:hunter2@127.0.0.1:1/none")
     assert "hunter2" not in str(refusal.value)
 

@@ -120,7 +120,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute chain, totals and digests of releases; exit 70 if anything disagrees."""
+    """Recompute chain, totals and digests of releases; exit 6 if anything disagrees."""
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.errors import LedgerCorrupt
@@ -167,7 +167,10 @@ def export(
     from dalenius.errors import ParameterError
     from dalenius.ledger.statement import FORMS, export_statement
 
-    kept = [Path(ledger), Path(f"{ledger}.anchor"), *([anchor] if anchor else [])]
+    beside = (
+        Path(f"{Path(ledger).resolve()}{ending}") for ending in ("", "-wal", "-shm", ".lock", ".anchor")
+    )
+    kept = [*beside, *([anchor] if anchor else [])]
     if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in kept):
         raise ParameterError(f"--out would overwrite {str(out)!r}, which belongs to the ledger.")
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:

@@ -26,7 +26,15 @@ from dalenius.curator import gate, rules
 from dalenius.curator.memo import answered_otherwise, may_differ, memo_key, plan_digest, published_before
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
-from dalenius.errors import AfterCharge, NotPublic, NotRegistered, ParameterError
+from dalenius.errors import (
+    AfterCharge,
+    DaleniusError,
+    LedgerCorrupt,
+    NotPublic,
+    NotRegistered,
+    ParameterError,
+    StorageError,
+)
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.events import Event, events_in
 from dalenius.ledger.opening import ensure_quota
@@ -404,6 +412,7 @@ class Curator:
 
         What is answered is what is read back. Where that is the very document just written it need not be parsed.
         """
+        refused: DaleniusError = AfterCharge(reservation.entry)
         try:
             measured = self._measure(plan, reservation, form, document, stage)
             release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
@@ -413,13 +422,17 @@ class Curator:
             if stored.document != content:
                 return self._read(stored, document)
             return self._as_asked(replace(as_read(release), status=Status(stored.status)), document)
+        except (LedgerCorrupt, StorageError) as error:
+            # A ledger or a disk that fails says nothing of the data.
+            refused = type(error)(f"{error.message} {refused.message}", entry=reservation.entry)
+            measured, release, content = None, None, b""
         except Exception:
             # The exception's frames hold an answer that nobody may read; it is dropped with them.
             measured, release, content = None, None, b""
         # Nothing left the process, so whoever asks again may complete the charge.
         with suppress(Exception):
             self.ledger.abandon(reservation)
-        raise AfterCharge(reservation.entry)
+        raise refused
 
     def _measure(
         self,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dalenius.core.budget import MASTER
 from dalenius.core.rationals import rational
 from dalenius.core.release import Status
-from dalenius.errors import InternalError, LedgerCorrupt, UnknownName
+from dalenius.errors import LedgerCorrupt, StorageError, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.account import Account
 from dalenius.ledger.anchor import AnchorFile
@@ -50,7 +50,7 @@ class Books:
                 return work()
             except Lost as error:
                 if time.monotonic() > patience:
-                    raise InternalError("The ledger's database cannot be reached.") from error
+                    raise StorageError("The ledger's database cannot be reached.") from error
                 time.sleep(0.1)
 
     def look(self, work: Callable[[Store], T]) -> T:

@@ -16,7 +16,7 @@ from typing import Any
 from dalenius.core.budget import Cost
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
-from dalenius.errors import Conflict, InternalError, LedgerMismatch, NotPublic, UnknownName
+from dalenius.errors import Conflict, LedgerMismatch, NotPublic, StorageError, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note, OneSegment, SetStatus
 from dalenius.ledger.anchor import AnchorFile, last_lines
@@ -30,13 +30,15 @@ from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder, secret_of
 from dalenius.ledger.known_files import KnownFiles
 from dalenius.ledger.reserve import Busy, Reserve, new_lease
-from dalenius.ledger.store import Lost, Store, load, read_head
+from dalenius.ledger.store import Lost, Store, load, read_back, read_head
 from dalenius.ledger.writer import ReadOnly, Writer
 from dalenius.linear.notebook import two_lines
 
 LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0
 _MOMENT = 1.0
+# After these lines nothing leaves the process yet: its release, which is read back, follows them in the chain.
+_BEFORE_RELEASE = frozenset({"charge", "takeover", "abandon"})
 
 
 def connect(location: str, *, may_write: bool = True) -> Store:
@@ -51,12 +53,20 @@ def connect(location: str, *, may_write: bool = True) -> Store:
 
 
 def places(location: str | Path, anchor: str | Path | None, keys: str | Path | None) -> dict[str, Any]:
-    """Where anchor and keys lie: where they were said to, beside a file, or in the user's state folder."""
+    """Where anchor and keys lie: where they were said to, beside a file, or in the user's state folder.
+
+    Whole paths without links, so that a process which changes its folder goes on with the same files.
+    """
     beside = str(location)
     if "://" in beside:
         name = hashlib.sha256(beside.rsplit("@", 1)[-1].encode()).hexdigest()[:16]
         beside = str(Path.home() / ".local" / "state" / "dalenius" / name / "ledger")
-    return {"anchor": Path(anchor or f"{beside}.anchor"), "keys": KeyFolder(Path(keys or f"{beside}.keys"))}
+    else:
+        beside = str(Path(location).resolve())
+    return {
+        "anchor": Path(anchor or f"{beside}.anchor").resolve(),
+        "keys": KeyFolder(Path(keys or f"{beside}.keys").resolve()),
+    }
 
 
 class Ledger:
@@ -168,7 +178,7 @@ class Ledger:
         try:
             is_new = read_head(self._store).seq == 0
         except Lost as error:
-            raise LedgerMismatch("The ledger's database cannot be reached.") from error
+            raise StorageError("The ledger's database cannot be reached.") from error
         if is_new and is_used and may_write:
             raise refuse_new_beside(path)
         secret = self._keys.get_or_make("anchor") if is_new and may_write else self._keys.find("anchor")
@@ -224,7 +234,13 @@ class Ledger:
             )
 
     def _anchor_segment(self, draft: Draft) -> None:
-        """Runs with the pen held, after the segment is on disk and before anybody is answered."""
+        """Check that others see the segment, then append its head to the anchor.
+
+        Called under the write lock, after the segment is durable and before the caller gets a reply.
+        """
+        self._store.check()
+        if any(line.kind not in _BEFORE_RELEASE for line in draft.lines):
+            self.books.patiently(lambda: read_back(self._store, draft.lines))
         name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.books.name
         is_release = any(line.kind == "release" for line in draft.lines)
         self.books.anchor.append(name, draft.tip, draft.lines[-1].at, is_release=is_release)
@@ -234,7 +250,7 @@ class Ledger:
         try:
             return self._writer.submit(command)[0]
         except Lost as error:
-            raise InternalError(
+            raise StorageError(
                 "The connection to the ledger's database was lost while this was written. "
                 "Look at the statement before you repeat it."
             ) from error

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dalenius.errors import LedgerMismatch, MissingExtra, StorageError
+from dalenius.errors import LedgerCorrupt, LedgerMismatch, MissingExtra, StorageError
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
@@ -41,12 +41,11 @@ class PostgresStore:
         self._is_closed = False
         self._turn = threading.RLock()
         self._begin: tuple[str, ...] = ()
+        self._witness: PostgresStore | None = None
         try:
             self._connect()
         except psycopg.Error as error:
-            raise LedgerMismatch(
-                f"The ledger's database cannot be opened: {type(error).__name__}."
-            ) from error
+            raise StorageError(f"The ledger's database cannot be opened: {type(error).__name__}.") from error
 
     def _connect(self) -> None:
         self._connection = self._psycopg.connect(self._location, autocommit=True)
@@ -131,6 +130,15 @@ class PostgresStore:
         errors = self._psycopg.errors
         try:
             yield
+        except (errors.DiskFull, errors.ReadOnlySqlTransaction) as error:
+            raise StorageError(f"The ledger's database refused: {type(error).__name__}.") from error
+        except (
+            errors.DataCorrupted,
+            errors.IndexCorrupted,
+            errors.UndefinedTable,
+            errors.UndefinedColumn,
+        ) as error:
+            raise LedgerCorrupt(f"The ledger's database is damaged: {type(error).__name__}.") from error
         except (errors.SerializationFailure, errors.DeadlockDetected, errors.IntegrityError) as error:
             raise Raced(type(error).__name__) from error
         except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
@@ -193,11 +201,26 @@ class PostgresStore:
             self._cursor.execute(sql)
         self._begin = ()
 
+    def check(self) -> None:
+        """Nothing to compare: the server owns its files, and a database that is made anew ends its connections."""
+
+    @contextmanager
+    def fresh(self) -> Iterator["PostgresStore"]:
+        """A second connection, which only reads; it is kept, because a server's connections all see one store."""
+        if self._witness is None:
+            try:
+                self._witness = PostgresStore(self._location, may_write=False)
+            except StorageError as error:
+                raise Lost("The ledger's database cannot be reached.") from error
+        yield self._witness
+
     def close(self) -> None:
         """Let go of the connection, once whoever uses it is done."""
         with self._turn:
             self._is_closed = True
             self._connection.close()
+            if self._witness is not None:
+                self._witness.close()
 
 
 def _placeholders(sql: str) -> str:

@@ -168,4 +168,5 @@ SELECT r.entry, r.key, r.document, r.status, c.population, c.analyst, r.digest
 FROM releases r JOIN charges c ON c.entry = r.entry
 """
 ENTRIES = "SELECT seq, name, kind, population, line, previous, digest FROM entries"
+DIGESTS = "SELECT seq, digest FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq"
 PLANS = "SELECT r.entry, r.key, c.plan_digest FROM releases r JOIN charges c ON c.entry = r.entry"

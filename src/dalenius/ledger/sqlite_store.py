@@ -1,5 +1,6 @@
 """The default store: one SQLite file with a write-ahead log, synchronised to disk at every commit."""
 
+import atexit
 import fcntl
 import os
 import sqlite3
@@ -7,11 +8,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakSet
 
-from dalenius.errors import LedgerMismatch, StorageError
+from dalenius.errors import DaleniusError, InternalError, LedgerCorrupt, LedgerMismatch, StorageError
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
+from dalenius.ledger.sqlite_files import Identity, OpenFiles, create_private, identity_of, refuse_hard_link
 from dalenius.ledger.store import Query, Raced, Statement
 
 _GUARDS = """
@@ -24,38 +27,70 @@ BEGIN SELECT RAISE(ABORT, 'a release is never edited'); END;
 CREATE TRIGGER IF NOT EXISTS releases_remain BEFORE DELETE ON releases
 BEGIN SELECT RAISE(ABORT, 'a release is never removed'); END;
 """
+_open_stores: "WeakSet[SqliteStore]" = WeakSet()
+_inherited: set[Identity | None] = set()
+_FORKED = "A ledger is not shared with a forked process"
+
+
+def _close_all() -> None:
+    """At the end of the process: close what nobody closed and nobody uses."""
+    for store in list(_open_stores):
+        store.close_if_idle()
+
+
+def _leave_inherited() -> None:
+    """In a forked child: the connections are the parent's, and SQLite here believes that this process has their locks."""
+    for store in list(_open_stores):
+        _inherited.add(store.identity)
+        store.leave()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_leave_inherited)
 
 
 class SqliteStore:
     """One connection to the file. Writers of several processes queue at a lock file, so that nobody starves.
 
     One thread at a time uses the connection, and closing waits for it: SQLite crashes where a connection is closed
-    under a statement that runs.
+    under a statement that runs. A store whose files were replaced refuses to be used.
     """
 
+    _is_closed = True
+
     def __init__(self, path: Path, *, may_write: bool = True) -> None:
-        self._path = path
+        # A link leads to one store, and a relative path stays where it was opened.
+        self._path = path = path.resolve()
+        self._pid = os.getpid()
         self._lock = -1
-        self._is_closed = False
         self._turn = threading.RLock()
         self._connection = sqlite3.connect(":memory:")
+        self._is_closed = False
         try:
             self._open(path) if may_write else self._look(path)
+            self._files = OpenFiles(path)
+            _open_stores.add(self)
         except OSError as error:
-            self.close()
+            self._let_go()
             raise StorageError(f"The ledger {path.name!r} cannot be opened: {error.strerror}.") from error
         except sqlite3.DatabaseError as error:
-            self.close()
-            raise LedgerMismatch(f"{path.name!r} cannot be opened as a ledger: {error}.") from error
+            self._let_go()
+            raise _opening_error(path, error) from error
         except BaseException:
-            self.close()
+            self._let_go()
             raise
+
+    @property
+    def identity(self) -> Identity | None:
+        """Device and inode of the file."""
+        return self._files.identity
 
     def _look(self, path: Path) -> None:
         """For an auditor: nothing is made, and permission to write is not needed."""
         # Without a log and without the right to make one, the file is all there is.
         is_still = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
-        place = f"{path.resolve().as_uri()}?mode=ro" + ("&immutable=1" if is_still else "")
+        place = f"{path.as_uri()}?mode=ro" + ("&immutable=1" if is_still else "")
+        self._refuse_inherited(path)
         self._connection = sqlite3.connect(
             place, uri=True, timeout=60.0, isolation_level=None, check_same_thread=False
         )
@@ -67,7 +102,9 @@ class SqliteStore:
 
     def _open(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        create_private(path)
+        refuse_hard_link(path)
+        self._refuse_inherited(path)
         self._lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
         self._connection = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
         # A new file changes to the log under a lock that SQLite does not wait for: one process at a time.
@@ -84,6 +121,14 @@ class SqliteStore:
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
+    def _refuse_inherited(self, path: Path) -> None:
+        """A second connection here would take no locks of its own, and lose its log when the parent closes."""
+        if identity_of(path) in _inherited:
+            raise InternalError(
+                f"{_FORKED}: this one was forked while {path.name!r} was open, and SQLite would lose its locks. Close the"
+                " ledger before the fork, or start the process anew (multiprocessing: the method 'spawn')."
+            )
+
     def _create(self) -> None:
         # One look: between two of them somebody else may finish making the tables.
         names = self._names()
@@ -91,20 +136,44 @@ class SqliteStore:
             return
         if names:
             raise LedgerMismatch(f"{self._path.name!r} is a database, but not a ledger.")
-        with self.transaction():
-            for statement in schema.TABLES.format(blob="BLOB").split(";"):
-                self._connection.execute(statement)
-            for guard in _GUARDS.strip().split("END;")[:-1]:
-                self._connection.execute(guard + "END")
-            self._connection.execute(schema.FIRST_HEAD, (GENESIS,))
+        self._connection.execute("BEGIN IMMEDIATE")
+        for statement in schema.TABLES.format(blob="BLOB").split(";"):
+            self._connection.execute(statement)
+        for guard in _GUARDS.strip().split("END;")[:-1]:
+            self._connection.execute(guard + "END")
+        self._connection.execute(schema.FIRST_HEAD, (GENESIS,))
+        self._connection.execute("COMMIT")
 
     @contextmanager
     def _used(self) -> Iterator[None]:
-        """The connection is this thread's alone, and open."""
+        """The connection is this thread's alone, open, and to the files that are there."""
+        if os.getpid() != self._pid:
+            raise InternalError(f"{_FORKED}; open it there again.")
         with self._turn:
             if self._is_closed:
                 raise StorageError(f"The ledger {self._path.name!r} was closed; open it again.")
-            yield
+            if not self._connection.in_transaction:
+                self.check()
+            with _translated():
+                yield
+
+    def check(self) -> None:
+        """Raise `LedgerCorrupt` where the store or its log is not the file that this connection has open."""
+        try:
+            self._files.check()
+        except OSError as error:
+            raise StorageError(
+                f"The ledger {self._path.name!r} cannot be reached: {error.strerror}."
+            ) from error
+
+    @contextmanager
+    def fresh(self) -> Iterator["SqliteStore"]:
+        """The same file through a connection that is opened now, and reads what every other process would."""
+        store = SqliteStore(self._path, may_write=False)
+        try:
+            yield store
+        finally:
+            store.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -115,13 +184,8 @@ class SqliteStore:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
                 self._connection.execute("COMMIT")
-            except BaseException as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                if isinstance(error, sqlite3.OperationalError):
-                    raise StorageError(f"The ledger could not be written: {error}.") from error
-                raise
             finally:
+                self._roll_back()
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     @contextmanager
@@ -132,16 +196,16 @@ class SqliteStore:
                 self._connection.execute("BEGIN")
                 yield
             finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Rows touched by each statement, all of its executions together."""
         with self._used():
-            try:
-                return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
-            except sqlite3.IntegrityError as error:
-                raise Raced(str(error)) from error
+            return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
         """Rows of a query."""
@@ -153,10 +217,87 @@ class SqliteStore:
         return [self.ask(sql, parameters) for sql, parameters in queries]
 
     def close(self) -> None:
-        """Let go of file and lock, once whoever uses them is done."""
+        """Bring the log into the file and let go of both, once whoever uses them is done. Nothing in a forked child."""
+        if os.getpid() != self._pid:
+            return
         with self._turn:
-            self._is_closed = True
-            self._connection.close()
-            if self._lock >= 0:
-                os.close(self._lock)
-                self._lock = -1
+            if self._is_closed:
+                return
+            try:
+                self._files.check()
+            except (DaleniusError, OSError):
+                self._abandon()
+            else:
+                self._checkpoint()
+            self._let_go()
+
+    def _checkpoint(self) -> None:
+        """Empty the log into the file, unless somebody writes or reads it now: they will when they close."""
+        if self._lock < 0:
+            return
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except (OSError, sqlite3.Error):
+            # Every line stands in the log; whoever opens the ledger next finds it there.
+            return
+
+    def close_if_idle(self) -> None:
+        """Close unless a thread is using the connection."""
+        if self._turn.acquire(blocking=False):
+            try:
+                self.close()
+            finally:
+                self._turn.release()
+
+    def leave(self) -> None:
+        """Leave connection and lock to the parent of this forked process."""
+        self._abandon()
+        if self._lock >= 0:
+            # The parent's descriptor holds the lock on.
+            os.close(self._lock)
+            self._lock = -1
+
+    def _abandon(self) -> None:
+        """Leave the connection open for ever: closing it would write its log over what others have written since."""
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+        self._connection = sqlite3.connect(":memory:")
+
+    def _let_go(self) -> None:
+        self._is_closed = True
+        _open_stores.discard(self)
+        self._connection.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """A refusal of SQLite as one of ours: somebody was first, the disk refuses, or the file is damaged."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        raise Raced(str(error)) from error
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+            raise LedgerCorrupt(f"The ledger's tables are not those that were made: {error}.") from error
+        raise StorageError(f"The ledger could not be read or written: {error}.") from error
+    except sqlite3.DatabaseError as error:
+        raise LedgerCorrupt(f"The ledger's file is damaged: {error}. Restore it from the backup.") from error
+
+
+def _opening_error(path: Path, error: sqlite3.DatabaseError) -> DaleniusError:
+    if not path.exists():
+        return LedgerMismatch(f"There is no ledger at {str(path)!r}.")
+    if isinstance(error, sqlite3.OperationalError):
+        return StorageError(f"The ledger {path.name!r} cannot be opened: {error}.")
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        return LedgerMismatch(f"{path.name!r} cannot be opened as a ledger: {error}.")
+    return LedgerCorrupt(f"The ledger's file {path.name!r} is damaged: {error}. Restore it from the backup.")

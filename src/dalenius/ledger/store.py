@@ -1,10 +1,10 @@
 """What both stores share: load the touched part of the state, and apply a drafted batch or none of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Protocol
 
-from dalenius.errors import LedgerCorrupt
+from dalenius.errors import DaleniusError, LedgerCorrupt
 from dalenius.ledger import schema
 from dalenius.ledger.account import Purse
 from dalenius.ledger.draft import Draft, Head, Needs
@@ -44,6 +44,12 @@ class Store(Protocol):
     def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
         """Rows of several queries, in one journey where the store is far away."""
 
+    def check(self) -> None:
+        """Raise `LedgerCorrupt` where the connection no longer leads to the store that others see."""
+
+    def fresh(self) -> AbstractContextManager["Store"]:
+        """The same store through another connection, which has seen nothing of what this one wrote."""
+
     def close(self) -> None:
         """Let go of the connection."""
 
@@ -58,6 +64,19 @@ def _as_head(rows: Sequence[Row]) -> Head:
         raise LedgerCorrupt("The ledger has no head.")
     seq, digest = rows[0]
     return Head(int(seq), str(digest))
+
+
+def read_back(store: Store, lines: Sequence[Entry]) -> None:
+    """Raise `LedgerCorrupt` unless a segment that was written stands there for whoever looks from outside."""
+    rows: list[Row] = []
+    # A connection that finds no log, or that of another store, cannot read at all.
+    with suppress(DaleniusError), store.fresh() as witness:
+        rows = witness.ask(schema.DIGESTS, (lines[0].seq, lines[-1].seq))
+    if [tuple(row) for row in rows] != [(line.seq, line.digest) for line in lines]:
+        raise LedgerCorrupt(
+            "A line that was written to the ledger could not be read back through a new connection, so nothing is released."
+            " Open the ledger again; `dalenius ledger verify` compares it with its anchor."
+        )
 
 
 def _where(sql: str, columns: Sequence[str], values: Iterable[Row]) -> list[Query]:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from dalenius.errors import DaleniusError, InternalError, LedgerMismatch
+from dalenius.errors import DaleniusError, InternalError, LedgerMismatch, StorageError
 from dalenius.ledger.draft import Command, Draft, Head, Needs, Submission
 from dalenius.ledger.entry import check_text
 from dalenius.ledger.reserve import Busy
@@ -173,9 +173,18 @@ class Writer:
         """The lines are on disk: whatever fails from here on is told, and nothing is written again."""
         try:
             self._settled(draft)
-        except Exception:
-            for job in batch:
-                if job.error is None:
-                    job.error = InternalError(
-                        "The ledger was written, but its anchor was not; make room for the anchor file and run verify."
-                    )
+        except DaleniusError as error:
+            _fail(batch, error)
+        except Exception as error:
+            unwritten = StorageError(
+                "The ledger was written, but its anchor was not; make room for the anchor file and run verify."
+            )
+            unwritten.__cause__ = error
+            _fail(batch, unwritten)
+
+
+def _fail(batch: tuple[Submission, ...], error: DaleniusError) -> None:
+    """Give everybody whose line was written the error instead of the answer."""
+    for job in batch:
+        if job.error is None:
+            job.error = error

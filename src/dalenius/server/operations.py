@@ -6,7 +6,6 @@ safe to repeat, because a request is charged once and answered by what is stored
 
 import fcntl
 import hashlib
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,9 +25,10 @@ from dalenius.curator.planner import bounded
 from dalenius.errors import (
     Conflict,
     DaleniusError,
-    InternalError,
+    LedgerCorrupt,
     NotPublic,
     NotRegistered,
+    StorageError,
     TooLarge,
     UnknownName,
 )
@@ -120,6 +120,9 @@ class Desk:
         """Turn a database that went away into one refusal; the ledger finds its way back by itself."""
         try:
             yield
+        except LedgerCorrupt as error:
+            logs.event("ledger broken", 50, message=error.message)
+            raise
         except Exception as error:
             message = _outage(error)
             if message is None:
@@ -361,8 +364,6 @@ def _as_text(document: Document) -> Document:
 
 def _outage(error: BaseException) -> str | None:
     """What to say where a database, not a request, is at fault; None for every other error."""
-    if isinstance(error, sqlite3.OperationalError | Lost):
+    if isinstance(error, Lost):
         return "The ledger cannot be reached now; try again."
-    if isinstance(error, InternalError) and type(error) is InternalError and "ledger" in error.message:
-        return error.message
-    return None
+    return error.message if isinstance(error, StorageError) else None

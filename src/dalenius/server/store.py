@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dalenius.ledger.sqlite_files import create_private
 from dalenius.server.errors import Unavailable
 
 Row = tuple[Any, ...]
@@ -58,7 +59,7 @@ class StateStore:
         if not self.is_postgres:
             Path(location).parent.mkdir(parents=True, exist_ok=True)
             # Accounts and sessions are nobody else's, wherever the file lies; SQLite gives its log the same mode.
-            os.close(os.open(location, os.O_CREAT | os.O_RDWR, 0o600))
+            create_private(Path(location))
             os.chmod(location, 0o600)
         with self.transaction() as run:
             if self.is_postgres:

@@ -1,10 +1,13 @@
 """Worker processes: imported once, forked, watched, and begun again when one dies.
 
 The parent binds the socket and opens nothing else: no ledger, no store, no data, no threads. Each child opens its own. A
-child that is killed is replaced at once; what it was doing is taken over as `runners.py` says.
+child that is killed is replaced at once; what it was doing is taken over as `runners.py` says. A child that is refused
+when it starts (a broken or older ledger, a document that is not accepted) ends the server with that one message; where a
+disk or database does not answer, it is tried again.
 """
 
 import gc
+import json
 import os
 import signal
 import socket
@@ -13,9 +16,10 @@ from typing import Any
 
 import uvicorn
 
-from dalenius.errors import Conflict
+from dalenius.errors import Conflict, DaleniusError, StorageError
 from dalenius.server import logs
 from dalenius.server.config import ServerConfig
+from dalenius.server.errors import places
 
 _SHUTDOWN_SECONDS = 30
 _SHORT_LIFE = 2.0
@@ -51,6 +55,7 @@ class _Supervisor:
         self._options = options
         self._workers = workers
         self._born: dict[int, float] = {}
+        self._reports: dict[int, int] = {}
         self._is_stopping = False
         self._socket = _bound(options["host"], options["port"])
 
@@ -62,22 +67,28 @@ class _Supervisor:
         for _ in range(self._workers):
             self._fork()
         logs.event("serving", workers=self._workers, parent=os.getpid())
-        while not self._is_stopping:
-            self._replace_dead()
-            time.sleep(0.05)
+        try:
+            while not self._is_stopping:
+                self._replace_dead()
+                time.sleep(0.05)
+        except DaleniusError:
+            self._end()
+            raise
         return self._end()
 
     def _stop(self, *_: object) -> None:
         self._is_stopping = True
 
     def _fork(self) -> None:
+        reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
-            self._work()
-        self._born[pid] = time.monotonic()
+            self._work(writing)
+        os.close(writing)
+        self._born[pid], self._reports[pid] = time.monotonic(), reading
 
-    def _work(self) -> None:
-        """The life of a child; never returns."""
+    def _work(self, report: int) -> None:
+        """The life of a child; never returns. Why it was refused at its start goes to the parent."""
         code = 1
         try:
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -89,20 +100,40 @@ class _Supervisor:
             code = 0
         except KeyboardInterrupt:
             code = 0
+        except StorageError as error:
+            logs.event("worker failed", 50, code=error.code, message=error.message)
+        except DaleniusError as error:
+            reason = {"code": error.code, "exit_code": error.exit_code, "message": error.message[:4000]}
+            os.write(report, json.dumps(reason).encode())
         except Exception as error:
-            logs.event("worker failed", 50, kind=type(error).__name__)
+            logs.event("worker failed", 50, kind=type(error).__name__, places=places(error))
         finally:
             os._exit(code)
 
     def _replace_dead(self) -> None:
         for pid in self._ended():
             lived = time.monotonic() - self._born.pop(pid)
+            refusal = self._refusal(pid)
+            if refusal is not None:
+                raise refusal
             logs.event("worker ended", 40, worker=pid)
             if lived < _SHORT_LIFE:
                 # One that dies at birth would otherwise be begun again as fast as the machine can.
                 time.sleep(1.0)
             if not self._is_stopping:
                 self._fork()
+
+    def _refusal(self, pid: int) -> DaleniusError | None:
+        """Why a worker that ended could not start, with the code and exit code of its own error; None if it could."""
+        reading = self._reports.pop(pid)
+        text = os.read(reading, 1 << 16)
+        os.close(reading)
+        if not text:
+            return None
+        reason = json.loads(text)
+        kind = type("WorkerRefused", (DaleniusError,), {k: reason[k] for k in ("code", "exit_code")})
+        refusal: DaleniusError = kind(reason["message"])
+        return refusal
 
     def _ended(self) -> list[int]:
         ended = []

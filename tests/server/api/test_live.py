@@ -18,12 +18,14 @@ from tests.server.api.conftest import (
     Live,
     assert_no_canary,
     document,
+    free_port,
     postgres_module,
     users_of,
     write_site,
 )
 
 from dalenius.ledger import Ledger
+from dalenius.server.config import ServerConfig
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 HEALTH = 'dalenius_requests_total{method="GET",route="/healthz"'
@@ -229,3 +231,29 @@ def test_graceful_shutdown_answers_what_is_under_way(tmp_path: Path, make_live: 
     asking.join()
     assert replies[0].status_code == 200
     assert live.process.wait(30) in (0, -signal.SIGTERM)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("fault", ["rolled back", "edited"])
+def test_a_broken_ledger_ends_the_server_with_one_message(tmp_path: Path, workers: int, fault: str) -> None:
+    """Workers were begun again for ever without a word."""
+    place = write_site(tmp_path)
+    location = str(ServerConfig.load(place).ledger_location)
+    with Ledger.open(location) as ledger:
+        ledger.grant("townspeople", "add-remove", 1, 0, by="custodian")
+    older = Path(location).read_bytes()
+    with Ledger.open(location) as ledger:
+        ledger.grant("townspeople", "add-remove", 1, 0, by="custodian")
+    if fault == "rolled back":
+        Path(location).write_bytes(older)
+    else:
+        Path(location).write_bytes(older[:4096] + b"x" * (len(older) - 4096))
+    command = [sys.executable, "-m", "dalenius.cli.main", "serve", str(place), "--port", str(free_port())]
+    done = subprocess.run(
+        [*command, "--workers", str(workers)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 6, done.stderr
+    told = [line for line in done.stderr.splitlines() if not line.startswith("{")]
+    code = "anchor_mismatch" if fault == "rolled back" else "ledger_corrupt"
+    assert "".join(told).startswith(code) and done.stderr.count(code) == 1
+    assert "Traceback" not in done.stderr and "worker ended" not in done.stderr
