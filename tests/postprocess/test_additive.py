@@ -34,7 +34,7 @@ def test_axes_in_another_order_are_the_same_axes(make) -> None:
 
 
 def test_unequal_variances_are_refused(make) -> None:
-    release = make({("a",): np.array([1.0, 2.0])})
+    release = make({("a",): np.array([1.0, 2.0]), (): np.array(3.0)})
     release.tables[0].variance[0] = 9
     with pytest.raises(Unsupported):
         Consistent()(release)

@@ -9,8 +9,8 @@ import pytest
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
-from dalenius.errors import DaleniusError, NotPublic
-from dalenius.postprocess._show import NOT_ADJUSTED
+from dalenius.errors import DaleniusError, NotPublic, Unsupported
+from dalenius.postprocess._show import NOT_ADJUSTED, shown
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset
 from dalenius.spec.request import RequestDocument
@@ -100,12 +100,29 @@ def test_a_later_table_agrees_with_an_earlier_one(office: Any) -> None:
             curator.release(request_of(CROSS, PURE, anchor=drafted.provenance.ledger_entry))
 
 
-def test_what_the_numbers_do_not_allow_is_noted_and_does_not_fail(office: Any) -> None:
+def test_what_an_earlier_release_does_not_allow_is_refused_before_the_charge(office: Any) -> None:
     with office() as curator:
         other = curator.release(request_of({"rows": ["sex"], "where": {"age": {"at_least": 30}}}, PURE))
-        release = curator.release(request_of(CROSS, PURE, anchor=other.provenance.ledger_entry))
-        assert notes(release) == [NOT_ADJUSTED]
-        assert "where" in release.adjustments[0]["reason"]
+        before = curator.ledger.statement("toys")
+        for ask in (curator.plan, curator.quote, curator.release):
+            with pytest.raises(DaleniusError, match="where"):
+                ask(request_of(CROSS, PURE, anchor=other.provenance.ledger_entry))
+        assert curator.ledger.statement("toys") == before
+
+
+def test_an_adjustment_that_fails_after_the_charge_is_a_warning_in_every_product(office: Any) -> None:
+    class Broken:
+        name = "broken"
+
+        def __call__(self, release: Release) -> Release:
+            raise Unsupported("It is broken.")
+
+    with office() as curator:
+        plain = curator.release(request_of(CROSS, PURE))
+    release = shown(plain, [Broken()])
+    assert notes(release) == [NOT_ADJUSTED] and np.array_equal(release.values, plain.values)
+    assert "not done: It is broken." in release.provenance.warnings[-1]
+    assert "not done: It is broken." in release._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def adjust(
     from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
     from dalenius.errors import ParameterError
-    from dalenius.postprocess._show import adjustments, declared_totals
+    from dalenius.postprocess._show import adjusted, adjustments, declared_totals
     from dalenius.publish import load, save
     from dalenius.publish._document import to_document
     from dalenius.spec.load import load_dataset
@@ -66,8 +66,7 @@ def adjust(
         raise ParameterError(
             "Say how: --whole, --nonnegative, --least, --most, --consistent, --anchor, --published."
         )
-    for step in steps:
-        measured = step(measured)
+    measured = adjusted(measured, steps)
     if output is not None:
         save(measured, output)
     if as_json:

@@ -282,16 +282,15 @@ class Variable:
         by = self.lookup.by if self.lookup is not None else ""
         return (self.column or self.name, by) if by else (self.column or self.name,)
 
+    def shows_every_value(self, axis: "Axis") -> bool:
+        """Whether every declared value of this variable stands under a label of an axis."""
+        if axis.has_rest or not isinstance(self.domain, Bounds):
+            return axis.has_rest or axis.is_complete
+        return bool(axis.cuts) and axis.cuts[0] <= self.domain.low and self.domain.high < axis.cuts[-1]
+
     def keeps_every_row(self, axis: "Axis") -> bool:
         """Whether no row can fall outside an axis of this variable: no value is left out, and none is dropped."""
-        if axis.has_rest:
-            return True
-        if self.lookup is not None and self.lookup.unmatched == DROP:
-            return False
-        if isinstance(self.domain, Bounds):
-            covered = bool(axis.cuts) and axis.cuts[0] <= self.domain.low and self.domain.high < axis.cuts[-1]
-            return covered and DROP not in (self.domain.outside, self.domain.missing)
-        return axis.is_complete and DROP not in (self.domain.missing, self.domain.unseen)
+        return axis.has_rest or (self.shows_every_value(axis) and not self.may_drop)
 
     def as_codes(self) -> "Variable":
         """The same variable, in a column that holds its codes, and nothing where it is dropped."""

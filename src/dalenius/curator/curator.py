@@ -42,10 +42,9 @@ from dalenius.ledger.policy import bind, check_ledger
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.linear.notebook import two_lines
-from dalenius.linear.tabulation import ADDITIVE
 from dalenius.measurements._function import OwnFunction
 from dalenius.postprocess._possible import within
-from dalenius.postprocess._show import adjustments, declared_totals, shown
+from dalenius.postprocess._show import adds_up, adjustments, declared_totals, shown
 from dalenius.publish._document import as_read, from_json, to_json
 from dalenius.spec import load
 from dalenius.spec.batch import (
@@ -237,7 +236,7 @@ class Curator:
     def plan(self, request: AskedLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
         document = self.asked(request)
-        return replace(self.planner.plan(document), subject=self._about(document))
+        return replace(self.planner.plan(document, self.adjustments(document)), subject=self._about(document))
 
     def release(
         self,
@@ -271,6 +270,7 @@ class Curator:
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.find(charge.key)
         adjust = self.adjustments(document)
+        rules.rehearse(plan, form, self.domain, self.policy, adjust)
         if published is not None:
             return shown(self._read(published, document), adjust)
         self._check_universe(document)
@@ -300,6 +300,7 @@ class Curator:
         plan, form = self.planner.plan_stored(document), form_of(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
+        rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         if self.ledger.find(charge.key) is None:
             self._check_universe(document)
             self.planner.check_functions(plan)
@@ -482,7 +483,7 @@ class Curator:
         tables = plan.assemble(blocks) if len(blocks) == len(steps) else ()
         release = Release(blocks=blocks, tables=tables, law=plan.law, provenance=provenance)
         ruled = rules.apply(self.policy.table, within(plan.limits, release))
-        return shown(ruled, adjustments(self.policy.show)) if _adds_up(ruled) else ruled
+        return shown(ruled, adjustments(self.policy.show)) if adds_up(ruled) else ruled
 
     def _provenance(self, plan: TablePlan, reservation: Reservation, form: Canonical) -> Provenance:
         definition = self.planner.definition(plan.budget)
@@ -552,8 +553,3 @@ def _events(plan: TablePlan) -> tuple[Event, ...]:
     if plan.page != MASTER or type(plan).steps is not TablePlan.steps:
         return ()
     return events_in([measurement.profile(plan.neighbours) for measurement in plan.measurements])
-
-
-def _adds_up(release: Release) -> bool:
-    """Whether a policy's [show] is about these numbers."""
-    return bool(release.tables) and all(table.measure in ADDITIVE for table in release.tables)

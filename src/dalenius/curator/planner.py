@@ -4,7 +4,7 @@ Everything a plan says (cells, cost, law, expected error) is computable by anybo
 it, and refusing it, costs nothing and tells nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import starmap
@@ -14,7 +14,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
-from dalenius.core.contracts import Definition, Mechanism
+from dalenius.core.contracts import Adjustment, Definition, Mechanism
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import BatchPlan, TablePlan
@@ -34,6 +34,7 @@ from dalenius.errors import (
 from dalenius.exact import effort
 from dalenius.exact.calibrations import calibrated
 from dalenius.methods._batch import BatchAsked, Purse, batch_of, member_plans
+from dalenius.postprocess._show import adjustments
 from dalenius.postprocess._show import check as check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
@@ -96,10 +97,15 @@ class Planner:
     # The custodian's own functions of this process, by their digests; no document can add to them.
     functions: Mapping[str, Any] = field(default_factory=dict)
 
-    def plan(self, request: Asked) -> TablePlan:
-        """A priced plan, or a refusal that says what to change."""
+    def plan(self, request: Asked, adjust: Sequence[Adjustment] | None = None) -> TablePlan:
+        """A priced plan, or a refusal that says what to change.
+
+        `adjust` is what [show] asks for; without it, all of [show] that names no totals and no other release.
+        """
         plan = self.plan_stored(request)
         self.check_functions(plan)
+        steps = adjustments(request.show) if adjust is None else adjust
+        rules.rehearse(plan, form_of(request, self.domain), self.domain, self.policy, steps)
         for member in members_of(request):
             rules.check_universe(member, self.domain)
         return plan

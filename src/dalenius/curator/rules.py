@@ -12,23 +12,31 @@ structural_zeros = false                tables without declared impossible cells
 [allow] mechanisms, evidence            every measurement of the plan
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
 from dalenius.core import registry
-from dalenius.core.contracts import AdditiveMeasurement, Measurement
+from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Measurement
 from dalenius.core.domain import CellSpace, Domain
-from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
-from dalenius.core.plan import TablePlan
-from dalenius.core.release import Release
-from dalenius.errors import NotAllowed, Unsupported
+from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
+from dalenius.core.plan import BatchPlan, TablePlan
+from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.randomness import SystemRandomness
+from dalenius.core.release import Block, Provenance, Release
+from dalenius.core.sealed import Sealed
+from dalenius.curator import gate
+from dalenius.errors import AfterCharge, NotAllowed, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
+from dalenius.postprocess._possible import within
+from dalenius.postprocess._show import adds_up, adjusted, adjustments
 from dalenius.postprocess._shown_counts import largest_error, shown_from
 from dalenius.spec.axis import COMPLETE, OWN
+from dalenius.spec.canonical import Canonical
 from dalenius.spec.method import counts_records, takes_weight
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.remarks import remark
@@ -235,3 +243,90 @@ def apply(rules: TableRules, release: Release) -> Release:
     if least is None:
         return release
     return shown_from(least, release)
+
+
+def rehearse(
+    plan: TablePlan, form: Canonical, domain: Domain, policy: PolicyDocument, steps: Sequence[Adjustment]
+) -> None:
+    """Raise what showing an answer to this plan so would raise, under the policy's [show] and the request's own.
+
+    An adjustment is refused for what a plan says (axes, levels, noise, declared totals), never for what was measured. So the
+    plan is run on no records, and its answer is adjusted as the real one would be. Nothing is read, charged or kept.
+    """
+    if not steps and policy.show.is_plain:
+        return
+    # Whether a table is sparse follows from its numbers, and here there are none.
+    table_rules = policy.table.model_copy(update={"sparse": None})
+    for part in plan.parts if isinstance(plan, BatchPlan) else (plan,):
+        blocks = _measured(part, domain)
+        if not blocks:
+            continue
+        release = Release(
+            blocks=blocks,
+            tables=part.assemble(blocks),
+            law=part.law,
+            provenance=_provenance(part, form, domain),
+        )
+        ruled = apply(table_rules, within(part.limits, release))
+        if adds_up(ruled):
+            ruled = adjusted(ruled, adjustments(policy.show))
+        adjusted(ruled, steps)
+
+
+def _measured(plan: TablePlan, domain: Domain) -> tuple[Block, ...]:
+    """The blocks of a plan on no records; none where a step gives no reply or runs a custodian's function."""
+    if gate.functions_of(plan):
+        return ()
+    keyed = gate.with_keys(plan, "rehearsal", bytes(32))
+    try:
+        passage = gate.run(keyed, _NoRecords(domain), plan.neighbours, plan.reservation, SystemRandomness())
+    except AfterCharge:
+        return ()
+    return () if passage.silent else passage.blocks
+
+
+class _NoRecords:
+    """A source of a declared domain without any rows."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    def table(self, query: TableQuery) -> Sealed[IntArray]:
+        return Sealed(np.zeros(query.space.size, dtype=np.int64))
+
+    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
+        return Sealed(np.zeros(0, dtype=np.int64))
+
+    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
+        return Sealed(())
+
+    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
+        return Sealed(np.zeros(len(query.clips) + 1, dtype=np.int64))
+
+    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
+        return iter(())
+
+    def fingerprint(self, key: bytes) -> str:
+        return ""
+
+    def judge(self) -> Mapping[str, Any]:
+        return {}
+
+
+def _provenance(plan: TablePlan, form: Canonical, domain: Domain) -> Provenance:
+    """What adjustments compare: the data set and the request."""
+    return Provenance(
+        dataset=domain.name,
+        population=domain.population,
+        version=domain.version,
+        definition=plan.definition,
+        budget=plan.budget.to_dict(),
+        neighbours=plan.neighbours.to_dict(),
+        cost=plan.reservation.to_dict(),
+        mechanism=plan.mechanism,
+        strategy=plan.strategy,
+        evidence=plan.evidence.to_dict(),
+        software="",
+        request=form.content,
+        digest=form.digest,
+    )

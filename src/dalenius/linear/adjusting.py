@@ -136,7 +136,10 @@ def _around_zeros(
 
 
 def finest(release: Release) -> Table:
-    """The shown table that contains the axes of all others."""
+    """The shown table that contains the axes of all others, which must be of the same measure."""
+    measures = sorted({table.measure for table in release.tables})
+    if len(measures) > 1:
+        raise Unsupported(f"Tables of different measures are not sums of each other: {', '.join(measures)}.")
     names = set(axis_names(release.tables))
     for table in release.tables:
         if {axis.name for axis in table.space.axes} == names:

@@ -113,7 +113,10 @@ def spread_remainders(values: FloatArray, totals: FloatArray | None) -> FloatArr
     """Each number to its floor or ceiling (by largest remainder) so that the last axis sums to what is known.
 
     Without a known sum everything sums to the nearest whole total. A known sum that no choice of neighbours has is met by
-    moving the numbers that lose least.
+    moving the numbers that lose least; none of them below zero where none was.
+
+    >>> spread_remainders(np.array([[0.0, 2.9]]), np.array([1.0]))
+    array([[0., 1.]])
     """
     shape = np.shape(values)
     flat = np.reshape(values, (1, -1) if totals is None else (-1, shape[-1]))
@@ -123,7 +126,18 @@ def spread_remainders(values: FloatArray, totals: FloatArray | None) -> FloatArr
     width = flat.shape[1]
     every, some = missing // width, missing % width
     rank = np.argsort(np.argsort(-(flat - low), axis=1, kind="stable"), axis=1)
-    return np.asarray((low + every[:, None] + (rank < some[:, None])).reshape(shape))
+    out = low + every[:, None] + (rank < some[:, None])
+    for row in np.flatnonzero((out < 0).any(axis=1) & (flat >= 0).all(axis=1) & (sums >= 0)):
+        _raise_to_zero(out[row])
+    return np.asarray(out.reshape(shape))
+
+
+def _raise_to_zero(row: FloatArray) -> None:
+    """Negative whole numbers become zero, in place; what that adds is taken from the largest, one by one."""
+    over = int(-row[row < 0].sum())
+    row[row < 0] = 0.0
+    for _ in range(over):
+        row[np.argmax(row)] -= 1
 
 
 def largest_remainder(values: FloatArray) -> FloatArray:
@@ -167,7 +181,10 @@ def _solved(values: FloatArray, rows: FloatArray, columns: FloatArray, total: fl
     price = np.concatenate([(1 - 2 * fraction).ravel(), np.full(n * k, 10.0), np.full(n * k, 10.0)])
     # What is whole already, a structural zero above all, moves only where nothing else can.
     price[np.flatnonzero(fraction.ravel() < 1e-9)] = 5.0
-    free = [(0, 1)] * (n * k) + [(0, None)] * (2 * n * k)
+    free: list[tuple[float, float | None]] = [(0, 1)] * (n * k) + [(0, None)] * (n * k)
+    # Where nothing is negative nothing becomes so: whole row and column sums always leave room for that.
+    is_possible = bool((values >= 0).all())
+    free += [(0, float(floor)) if is_possible else (0, None) for floor in low.ravel()]
     solve: Any = linprog
     solved = solve(
         price,

@@ -1,10 +1,12 @@
 """What [show] asks for, as adjustments in a fixed order: agreement first, then what is possible, then whole numbers.
 
-Every adjustment is arithmetic on released values, recorded in the release; measured blocks stay. After a charge nothing may fail:
-an adjustment that the released values do not allow is left out, and the release says so.
+Every adjustment is arithmetic on released values, recorded in the release; measured blocks stay. What cannot be shown as asked
+is refused before the charge (`curator.rules.rehearse`). After it nothing may fail: an adjustment that fails all the same is left out,
+and a warning of the release says so in every product.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from dalenius.core.contracts import Adjustment
@@ -59,14 +61,39 @@ def adjustments(
     return steps
 
 
+def adds_up(release: Release) -> bool:
+    """Whether [show] is about the numbers of a release: those that it was asked for add up."""
+    return bool(release.tables) and release.tables[0].measure in ADDITIVE
+
+
+def adjusted(release: Release, steps: Sequence[Adjustment]) -> Release:
+    """The release after every adjustment; raises the refusal of the first that cannot be made."""
+    for step in steps:
+        release = _adjusted(release, step)
+    return release
+
+
+def _adjusted(release: Release, step: Adjustment) -> Release:
+    """Tables that add up are moved together; others beside them, such as squared weights, stay as they are."""
+    moved = tuple(table for table in release.tables if table.measure in ADDITIVE)
+    if not release.tables or len(moved) in (0, len(release.tables)):
+        return step(release) if release.tables else release
+    part = step(release.with_(tables=moved))
+    fresh = iter(part.tables)
+    tables = (next(fresh) if table.measure in ADDITIVE else table for table in release.tables)
+    return part.with_(tables=tuple(tables))
+
+
 def shown(release: Release, steps: Sequence[Adjustment]) -> Release:
-    """The release after every adjustment that its values allow; one that they do not is noted with its reason."""
+    """The release after every adjustment, for what is charged already: one that fails is left out, with a warning."""
     for step in steps:
         try:
-            release = step(release)
+            release = _adjusted(release, step)
         except DaleniusError as refusal:
             note = {"name": NOT_ADJUSTED, "adjustment": step.name, "reason": refusal.message}
-            release = release.with_(adjustments=(*release.adjustments, note))
+            warning = f"[show] asked for {step.name!r}, which was not done: {refusal.message}"
+            source = replace(release.provenance, warnings=(*release.provenance.warnings, warning))
+            release = release.with_(adjustments=(*release.adjustments, note), provenance=source)
     return release
 
 
@@ -76,8 +103,10 @@ def declared_totals(
     """The declared totals that a table over these axes can respect: of all records, in the declared cells."""
     if not parts:
         raise Unsupported("The dataset document declares no [[published]] totals.")
-    if has_conditions:
-        raise Unsupported("Published totals are of all records; this table is of some of them.")
+    parts_of_axes = [axis.variable for axis in axes if not _shows_all(axis, domain)]
+    if has_conditions or parts_of_axes:
+        shown = f" it shows a part of {', '.join(parts_of_axes)}." if parts_of_axes else " it has conditions."
+        raise Unsupported(f"Published totals are of all records, and this table is of some of them:{shown}")
     whole = {axis.variable for axis in axes if _is_declared(axis, domain)}
     usable = [part for part in parts if set(part.over) <= whole]
     if not usable:
@@ -88,6 +117,15 @@ def declared_totals(
         version=domain.version,
         sources={part.over: part.source for part in usable},
     )
+
+
+def _shows_all(axis: Axis, domain: Domain) -> bool:
+    """Whether no declared value is left out; an axis that was read from a file is known by its labels."""
+    variable = domain.variable(axis.variable)
+    if axis.codes or axis.cuts or axis.has_rest:
+        return variable.shows_every_value(axis)
+    groups = [h.groups for h in variable.hierarchies if h.level == axis.level and axis.level]
+    return _is_declared(axis, domain) or any(set(axis.labels) == set(labels) for labels in groups)
 
 
 def _is_declared(axis: Axis, domain: Domain) -> bool:

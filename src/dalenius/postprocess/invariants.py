@@ -56,7 +56,9 @@ class Invariants:
         totals = self._known(release, names)
 
         def usable(margin: Margin) -> dict[Margin, FloatArray]:
-            return {m: v for m, v in totals.items() if set(m) <= set(margin)}
+            # A table that lacks an axis of a total has its sum, so that all tables still agree.
+            shared = {m: tuple(a for a in m if a in margin) for m in totals}
+            return {common: sum_out(totals[m], m, common) for m, common in shared.items()}
 
         tables = tuple(
             replace(table, values=moved, is_unbiased=False)

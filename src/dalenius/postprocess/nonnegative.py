@@ -55,7 +55,8 @@ class Nonnegative:
         except Unsupported:
             values = self._from_margins(release)
         else:
-            variance = np.where(table.variance > 0, table.variance, 0.0)
+            # Noise of a withheld size is taken to be alike in all cells; structural zeros have none.
+            variance = np.where(np.isnan(table.variance), 1.0, np.maximum(table.variance, 0.0))
             cells = project(table.values, variance, max(float(table.values.sum()), 0.0))
             values = from_finest(release, table, cells.reshape(table.shape))
         return self._noted(release, values, method)
@@ -80,7 +81,8 @@ class Nonnegative:
                 f"The full cross of the shown margins has more than {_MOST_CELLS:,} cells; use 'clamping' instead."
             )
         targets = [shaped(t, names) for t in release.tables]
-        weights = [1 / max(float(t.variance.mean()), 1e-9) for t in release.tables]
+        variances = [np.nan_to_num(t.variance, nan=1.0) for t in release.tables]
+        weights = [1 / max(float(variance.mean()), 1e-9) for variance in variances]
         cells = _fit(shape, targets, weights, self.iterations)
         whole = tuple(range(len(names)))
         return [

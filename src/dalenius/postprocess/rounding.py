@@ -5,6 +5,9 @@ two-way table every row and column total goes to a neighbouring integer as well 
 integers). Margins are sums of the rounded cells. Intervals stay valid because they are computed from the measured blocks; a
 cell moves by less than one.
 
+Of a list without the full cross, margins that tables share are rounded first, and every table to neighbouring integers that
+sum to them. A list whose tables share more than two margins with others has no such rounding in general, and is refused.
+
 Along a hierarchy every cell of a level is divided among its children by largest remainder, from the top down: all levels are whole and
 add up, and a cell may move by a little more than one.
 """
@@ -18,7 +21,7 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.linear.adjusting import finest, from_finest, has_levels
 from dalenius.linear.tree_whole import TopDown, is_along, whole
-from dalenius.linear.whole import controlled, largest_remainder
+from dalenius.linear.whole import controlled, largest_remainder, whole_values
 
 __all__ = ["Rounding"]
 
@@ -46,7 +49,12 @@ class Rounding:
             return self._noted(release, values, method)
         if has_levels(release):
             raise Unsupported("Several levels of one variable are shown; round a release of one level.")
-        table = finest(release)
+        try:
+            table = finest(release)
+        except Unsupported:
+            return self._noted(
+                release, _without_cross(release), "controlled rounding of tables with shared margins"
+            )
         cells = table.values.reshape(table.shape)
         if cells.ndim == 2 and cells.size <= _MOST_CONTROLLED:
             integers, method = controlled(cells), "controlled rounding of cells, rows, columns and total"
@@ -61,3 +69,14 @@ class Rounding:
         )
         note = {"name": self.name, "method": method, "intervals": "from the measured blocks"}
         return release.with_(tables=tables, adjustments=(*release.adjustments, note))
+
+
+def _without_cross(release: Release) -> list[FloatArray]:
+    """Whole numbers for tables none of which holds all variables, equal wherever two of them share a margin."""
+    values = whole_values(release.tables)
+    if values is None:
+        raise Unsupported(
+            "Whole numbers that add up are not found for this list: its tables share too many margins, or do not agree."
+            " Ask for the full cross among the margins, or leave `whole` out."
+        )
+    return values

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
 from dalenius.errors import NotPublic
-from dalenius.postprocess._show import shown
+from dalenius.postprocess._show import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import require
@@ -198,7 +198,7 @@ class Reading:
         if isinstance(request, BatchDocument):
             return None
         answer = self.lists.find(served, request) if explains else self.lists.answer(served, request)
-        return None if answer is None else shown(answer, self.desk.adjustments(served, request))
+        return None if answer is None else adjusted(answer, self.desk.adjustments(served, request))
 
     def adjustments(self, dataset: str, document: Document) -> list[Adjustment]:
         """What [show] of a request asks for, or a refusal; nothing for numbers as they were measured."""
@@ -206,7 +206,7 @@ class Reading:
 
     def shown_as(self, user: User, entry: str, steps: Sequence[Adjustment]) -> Release:
         """A stored release as [show] asks for it; what is stored stays as it was measured."""
-        return shown(self.release(user, entry), steps)
+        return adjusted(self.release(user, entry), steps)
 
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""
