@@ -5,10 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dalenius import Curator, table
 from dalenius.core import registry
 from dalenius.core.law import Additive
-from dalenius.errors import ParameterError
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.perturbation import max_entropy_kernel
+from dalenius.inference import intervals
 from dalenius.inference.channel import Kernelled, Shifted
 from dalenius.inference.compound_channel import Repeated
 from dalenius.inference.noise import Noise, _convolve
@@ -119,3 +122,32 @@ def test_refusals() -> None:
         Noise.none().half_width(1.0)
     with pytest.raises(ParameterError):
         Noise.none().times(0)
+
+
+def test_noise_of_too_many_values_is_not_tabulated(laplace) -> None:
+    """A total of amounts in hundredths of a cent: a table of its noise took 50 s and gigabytes."""
+    with pytest.raises(TooLarge, match="coarser"):
+        Noise.of(laplace("1/400000"))
+
+
+def test_totals_in_fine_steps_have_the_interval_of_their_law(tmp_path) -> None:
+    declared = {
+        "dataset": {"name": "earnings", "population": "earnings", "public": True},
+        "variables": {
+            "sex": {"categories": ["f", "m"]},
+            "region": {"categories": ["n", "s"]},
+            "earnings": {"bounds": [0, 400], "step": "0.0001"},
+        },
+    }
+    rows = {"sex": ["f", "m"], "region": ["n", "s"], "earnings": [7.25, 12.5001]}
+    with Curator.open(
+        rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("earnings")
+    ) as curator:
+        curator.register()
+        release = curator.release(table(rows=["sex", "region"], measure="total", of="earnings", epsilon=1))
+    lower, upper = release.interval()
+    found = intervals(release)
+    np.testing.assert_allclose([found.lower, found.upper], [lower.ravel(), upper.ravel()])
+    sums = intervals(release, "sex")
+    # Two Laplace draws reach less than one of the same variance, and no less than the normal law.
+    assert 1.96 < (sums.upper[0] - sums.lower[0]) / 2 / release.table.std_error[0] / 2**0.5 < 2.2

@@ -21,7 +21,7 @@ from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
-from dalenius.inference.noise import Noise
+from dalenius.inference.noise import Noise, has_table
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
 from dalenius.linear import joint
@@ -133,7 +133,7 @@ def _totals(
     values = np.asarray(flat[0] * step, dtype=np.float64)
     reach = np.zeros(len(values))
     for width in np.unique(terms[terms > 0]):
-        reach[terms == width] = Noise.of(block.law).times(int(width)).half_width(level) * step
+        reach[terms == width] = _reach(block.law, int(width), level) * step
     return IntervalTable(
         axes=tuple(axes[k] for k in order),
         values=values,
@@ -146,6 +146,15 @@ def _totals(
         notes=adjusted_note(release),
         structural_zeros=frozenset(np.flatnonzero(terms == 0).tolist()),
     )
+
+
+def _reach(law: Additive, terms: int, level: float) -> float:
+    """Half the width of an interval for a sum of so many cells, in steps: by the law, or by its variance where it is too wide."""
+    if terms == 1:
+        return law.half_width(level)
+    if has_table(law):
+        return Noise.of(law).times(terms).half_width(level)
+    return float(joint.reach([law], level) * np.sqrt(terms * law.noise.variance))
 
 
 def _combined(

@@ -16,6 +16,7 @@ from dalenius.exact.loss import is_symmetric
 
 OUTER_MASS = 1e-15
 _WIDEST = 4_000_000
+_WIDEST_TABLE = 20_000_000
 _NODES = 32
 
 
@@ -160,8 +161,19 @@ class Noise:
         return total
 
 
+def has_table(law: Additive) -> bool:
+    """Whether the noise has few enough possible values to be tabulated; a fine step between wide bounds has too many."""
+    return 2 * law.half_width(1 - OUTER_MASS) < _WIDEST_TABLE
+
+
 @lru_cache(maxsize=256)
 def _of(law: Additive) -> Noise:
+    if not has_table(law):
+        raise TooLarge(
+            f"The noise has more than {_WIDEST_TABLE:,} possible values, too many for this analysis. Ask for the release with a"
+            " larger budget, or declare a coarser `step` or narrower `bounds`.",
+            limit=_WIDEST_TABLE,
+        )
     points, pmf = law.central(OUTER_MASS)
     if is_symmetric(law.noise):
         reach = max(-int(points[0]), int(points[-1]))
