@@ -11,7 +11,15 @@ import pytest
 
 from dalenius.core.budget import MASTER
 from dalenius.curator.curator import Curator
-from dalenius.errors import BudgetExhausted, Conflict, LedgerMismatch, NotRegistered, UnknownName
+from dalenius.errors import (
+    ApprovalRequired,
+    BudgetExhausted,
+    Conflict,
+    LedgerMismatch,
+    NotRegistered,
+    QuotaExhausted,
+    UnknownName,
+)
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import TOTAL
 
@@ -293,9 +301,98 @@ def test_lines_that_leave_the_other_account_out_are_found(
         workers = opened(ledger, "workers", "students")
         workers.register()
         with monkeypatch.context() as fault:
-            fault.setattr(state, "purses_elsewhere", lambda overlaps, page: ())
+            fault.setattr(state, "purses_elsewhere", lambda overlaps, page, **_: ())
             workers.release(REQUEST)
         account = ledger.account("students")
         [total] = [p for p in account.purses if p.key.kind == TOTAL and p.key.page == MASTER]
         assert total.charges == 0
         assert not ledger.verify().is_ok
+
+
+@pytest.fixture
+def both(opener: Any) -> Ledger:
+    """Workers and students, who share persons, with a budget of 1 each; the file is that of the workers."""
+    book: Ledger = opener()
+    for name in ("workers", "students"):
+        book.register(name, f"of {name}", "2021", "fingerprint", "domain", by="custodian")
+        book.grant(name, "add-remove", 1, 0, by="custodian")
+    book.overlap("workers", "students", "custodian")
+    return book
+
+
+@pytest.fixture
+def about_workers(charge: Any) -> Any:
+    def make(key: str, **changes: Any) -> Any:
+        known = {"population": "workers", "dataset": "of workers", "overlaps": ("students",)}
+        return charge(key, **(known | changes))
+
+    return make
+
+
+def test_the_other_account_s_rule_of_approval_holds(both: Ledger, about_workers: Any) -> None:
+    both.approval("students", "1/10", by="custodian")
+    with pytest.raises(ApprovalRequired, match="students"):
+        both.reserve(about_workers("00", analyst="ana"))
+    with pytest.raises(ApprovalRequired):
+        both.reserve(about_workers("00", analyst="ana", approved_by="ana"))
+    both.reserve(about_workers("00", analyst="ana", approved_by="maria"))
+    assert spent(both, "students") == "1/8"
+
+
+def test_the_other_account_s_cap_of_the_same_variable_holds(both: Ledger, about_workers: Any) -> None:
+    both.cap("students", "income", "1/5", 0, by="custodian")
+    both.reserve(about_workers("00", variables=("income",)))
+    with pytest.raises(BudgetExhausted, match="'income' in the account of 'students'") as refusal:
+        both.reserve(about_workers("01", variables=("income",)))
+    said = f"{refusal.value.message} {refusal.value.detail}"
+    # What is left of the cap (3/40) and of the budget (7/8) is told to nobody who asks about workers.
+    assert not any(left in said for left in ("3/40", "0.075", "7/8", "0.875", "left"))
+    both.reserve(about_workers("02", variables=("age",)))
+    assert spent(both, "students") == "1/4"
+
+
+def test_a_quota_in_both_accounts_binds_in_both(both: Ledger, about_workers: Any) -> None:
+    both.quota("workers", "ana", 1, 0, by="custodian")
+    both.quota("students", "ana", "1/5", 0, by="custodian")
+    both.reserve(about_workers("00", analyst="ana"))
+    with pytest.raises(QuotaExhausted, match="in the account of 'students'") as refusal:
+        both.reserve(about_workers("01", analyst="ana"))
+    assert "7/8" not in str(refusal.value.detail) and "0.875" not in refusal.value.message
+    # Another analyst has no quota there, and pays from the budget alone.
+    both.reserve(about_workers("02", analyst="ben"))
+    both.quota("students", "ben", "1/8", 0, by="custodian")
+    with pytest.raises(QuotaExhausted):
+        both.reserve(about_workers("03", analyst="ben"))
+    assert both.verify().is_ok
+
+
+def test_an_official_table_of_one_population_is_none_of_the_other(both: Ledger, about_workers: Any) -> None:
+    both.quota("students", "ana", "1/10", 0, by="custodian")
+    with pytest.raises(QuotaExhausted, match="students"):
+        both.reserve(about_workers("00", analyst="ana", is_official=True))
+
+
+def test_a_refusal_of_the_other_account_does_not_say_what_it_has_left(
+    both: Ledger, about_workers: Any
+) -> None:
+    both.reserve(about_workers("00", rho="7/8"))
+    both.grant("workers", "add-remove", 1, 0, by="custodian")
+    with pytest.raises(BudgetExhausted, match="students") as refusal:
+        both.reserve(about_workers("01", rho="1/4"))
+    assert "0.125" not in f"{refusal.value.message} {refusal.value.detail}"
+    assert "1/8" not in f"{refusal.value.message} {refusal.value.detail}"
+
+
+def test_a_variable_that_only_the_other_population_caps_is_capped(ledger: Ledger) -> None:
+    """The workers' declaration does not call x sensitive; the students' does."""
+    declared = document("students")
+    declared["variables"]["x"]["sensitive"] = True
+    rules = policy("1") | {"sensitive": {"x": {"rho": "3/20"}}}
+    Curator.open(DATA, declared, ledger=ledger, policy=rules).register()
+    workers = opened(ledger, "workers", "students")
+    workers.register()
+    workers.release(REQUEST)
+    with pytest.raises(BudgetExhausted, match="variable 'x' in the account of 'students'"):
+        workers.release(REQUEST | {"privacy": REQUEST["privacy"] | {"rho": "1/11"}})
+    workers.release({"table": {}, "privacy": REQUEST["privacy"]})
+    assert spent(ledger, "students") == "1/5"

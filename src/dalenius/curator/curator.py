@@ -350,6 +350,7 @@ class Curator:
         is_official: bool = False,
     ) -> Charge:
         """What the ledger is asked to pay; known from documents and the registration alone."""
+        overlaps = self._overlaps()
         key, fixed = self._key(plan, form, fingerprint)
         return Charge(
             population=self.domain.population,
@@ -363,7 +364,7 @@ class Curator:
             cost=plan.reservation,
             page=plan.page,
             analyst=analyst,
-            variables=self._sensitive(document),
+            variables=self._sensitive(document, overlaps),
             events=_events(plan),
             plan_digest=fixed,
             fingerprint=fingerprint,
@@ -371,7 +372,7 @@ class Curator:
             is_public_data=self.domain.is_public,
             approved_by=approved_by,
             is_official=is_official,
-            overlaps=self._overlaps(),
+            overlaps=overlaps,
         )
 
     def _overlaps(self) -> tuple[str, ...]:
@@ -528,10 +529,13 @@ class Curator:
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
 
-    def _sensitive(self, document: Asked) -> tuple[str, ...]:
-        """Variables of the request that carry a cap of their own."""
+    def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
+        """Variables of the request that carry a cap of their own, here or with a population that pays as well."""
         used = document.variables(self.domain)
-        return tuple(sorted(name for name in used if self.domain.variable(name).is_sensitive))
+        capped = {name for other in overlaps for name in self.ledger.account(other).capped}
+        return tuple(
+            sorted(name for name in used if name in capped or self.domain.variable(name).is_sensitive)
+        )
 
     def _check_universe(self, document: Asked) -> None:
         for member in members_of(document):

@@ -137,9 +137,19 @@ def purses_of(charge: Charge) -> tuple[PurseKey, ...]:
     return tuple(keys)
 
 
-def purses_elsewhere(overlaps: Iterable[str], page: str) -> tuple[PurseKey, ...]:
-    """What pays in the accounts of populations that share persons: the whole budget, and what is kept back is kept back."""
-    return tuple(PurseKey(other, page, kind, "") for other in overlaps for kind in (TOTAL, OTHERS))
+def purses_elsewhere(
+    overlaps: Iterable[str], page: str, *, analyst: str = "", variables: Iterable[str] = ()
+) -> tuple[PurseKey, ...]:
+    """What pays in the accounts of populations that share persons.
+
+    The whole budget without what is kept back there, whether or not the table is official here; the quota of the same
+    analyst, and the caps of variables of the same name.
+    """
+    names = [(TOTAL, ""), (OTHERS, "")]
+    if analyst:
+        names.append((ANALYST, analyst))
+    names += [(VARIABLE, variable) for variable in sorted(set(variables))]
+    return tuple(PurseKey(other, page, kind, name) for other in overlaps for kind, name in names)
 
 
 def overlaps_of(population: str) -> PurseKey:
@@ -201,6 +211,11 @@ class Account:
         """Pages with a budget; the master page is always one of them."""
         granted = {p.key.page for p in self.purses if p.key.kind == TOTAL and p.limit_rho}
         return tuple(page for page in PAGES if page == MASTER or page in granted)
+
+    @property
+    def capped(self) -> frozenset[str]:
+        """Variables that have a cap on any page."""
+        return frozenset(p.key.name for p in self.purses if p.key.kind == VARIABLE and p.is_limited)
 
     @classmethod
     def of(cls, terms: Terms, purses: tuple[Purse, ...]) -> "Account":

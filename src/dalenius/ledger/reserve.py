@@ -61,7 +61,10 @@ class Reserve:
         """What can be prepared before the writer's turn; a request that JSON cannot hold is refused here."""
         own = purses_of(charge)
         body = charge.body() | {"purses": [[key.kind, key.name] for key in own]}
-        purses = (*own, *purses_elsewhere(charge.overlaps, charge.page))
+        others = purses_elsewhere(
+            charge.overlaps, charge.page, analyst=charge.analyst, variables=charge.variables
+        )
+        purses = (*own, *others)
         return cls(charge, lease, lease_seconds, purses, body, canonical_body(body))
 
     @property
@@ -183,14 +186,23 @@ class Reserve:
         own = [key for key in self.purses if key.kind == ANALYST]
         for key in own:
             self._check_purse(draft, key)
-        needs_approval = terms.approval_above is not None and charge.units.rho > terms.approval_above
-        if needs_approval and not self._is_approved:
-            raise ApprovalRequired(
-                "A cost of this size needs the approval of a second person.", cost=charge.cost.to_dict()
-            )
+        self._check_approval(draft)
         for key in self.purses:
             if key not in own:
                 self._check_purse(draft, key)
+
+    def _check_approval(self, draft: Draft) -> None:
+        """A second person's approval, where any account that pays asks for it at this cost."""
+        charge = self.charge
+        if self._is_approved:
+            return
+        for population in (charge.population, *charge.overlaps):
+            above = draft.state.terms[population].approval_above
+            if above is not None and charge.units.rho > above:
+                raise ApprovalRequired(
+                    f"A cost of this size needs the approval of a second person{_account_phrase(population, charge)}.",
+                    cost=charge.cost.to_dict(),
+                )
 
     def _check_overlaps(self, draft: Draft) -> None:
         """Every population that was declared to share persons pays, and under the same relation."""
@@ -240,8 +252,9 @@ def _elsewhere(key: PurseKey) -> list[PurseKey]:
 def _unlimited_here(key: PurseKey, charge: Charge) -> Exception:
     """Who is held to a limit on one page is not let through where nobody wrote it down again."""
     what = "quota of" if key.kind == ANALYST else "cap of variable"
+    where = _account_phrase(key.population, charge)
     message = (
-        f"The {what} {key.name!r} says nothing about the {key.page} page, so nothing is charged there; the custodian"
+        f"The {what} {key.name!r}{where} says nothing about the {key.page} page, so nothing is charged there; the custodian"
         " sets one on that page."
     )
     kind = QuotaExhausted if key.kind == ANALYST else BudgetExhausted
@@ -257,10 +270,15 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
     reason = {
         TOTAL: f"The account of population {purse.key.population!r} cannot pay {asked}.",
         OTHERS: f"What is left for {purse.key.population!r} is kept back for official tables; asked: {asked}.",
-        VARIABLE: f"The cap of variable {purse.key.name!r} cannot pay {asked}.",
+        VARIABLE: f"The cap of variable {purse.key.name!r}{_account_phrase(purse.key.population, charge)} cannot pay {asked}.",
         WAVE: f"The part of the schedule for version {purse.key.name!r}, {_limit(purse)} in all, cannot pay {asked}.",
     }[purse.key.kind]
     return BudgetExhausted(reason, cost=cost, purse=purse.key.kind)
+
+
+def _account_phrase(population: str, charge: Charge) -> str:
+    """Which account refuses, where it is that of another population with the same persons."""
+    return "" if population == charge.population else f" in the account of {population!r}"
 
 
 def _limit(purse: Purse) -> str:
@@ -270,7 +288,8 @@ def _limit(purse: Purse) -> str:
 
 def _own_quota(purse: Purse, charge: Charge) -> str:
     """The owner of a quota reads what is left of it, and whether it lacks delta altogether."""
-    said = f"The quota of {charge.analyst!r} cannot pay this request."
+    where = _account_phrase(purse.key.population, charge)
+    said = f"The quota of {charge.analyst!r}{where} cannot pay this request."
     if not purse.is_limited:
         return said
     rho, delta = purse.limit_rho - purse.spent_rho, purse.limit_delta - purse.spent_delta

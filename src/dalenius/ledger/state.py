@@ -172,7 +172,7 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     for kind, name in body["purses"]:
         key = PurseKey(entry.population, body["page"], kind, name)
         state.purses[key] = state.purse(key).after(units)
-    for key in purses_elsewhere(body.get("overlaps", ()), body["page"]):
+    for key in elsewhere_of(body):
         state.purses[key] = state.purse(key).after(units)
     state.fold_own(entry)
     state.charges[body["key"]] = ChargeRow(
@@ -188,6 +188,13 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
         plan_digest=body["plan_digest"],
         is_tainted=bool(body["is_tainted"]),
         is_public_data=bool(body["is_public_data"]),
+    )
+
+
+def elsewhere_of(body: Mapping[str, Any]) -> tuple[PurseKey, ...]:
+    """The purses of other populations that a charge is paid by, from its line."""
+    return purses_elsewhere(
+        body.get("overlaps", ()), body["page"], analyst=body["analyst"], variables=body["variables"]
     )
 
 

@@ -10,7 +10,7 @@ from dalenius.ledger.account import PurseKey, purses_elsewhere
 from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
-from dalenius.ledger.state import State, past_of
+from dalenius.ledger.state import State, elsewhere_of, past_of
 from dalenius.ledger.store import Lost, Store, load_all, read_head
 
 _CHUNK = 2000
@@ -157,7 +157,7 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
         if entry.kind == "charge":
             page = entry.body["page"]
             own = [PurseKey(entry.population, page, kind, name) for kind, name in entry.body["purses"]]
-            paid = [*own, *purses_elsewhere(entry.body.get("overlaps", ()), page)]
+            paid = [*own, *elsewhere_of(entry.body)]
         for key in paid:
             purse, kind, name = state.purses[key], key.kind, key.name
             if purse.spent_rho > purse.limit_rho or purse.spent_delta > purse.limit_delta:
