@@ -123,3 +123,22 @@ def test_a_mean_over_rows_that_may_lack_the_number_has_a_law_and_a_key_of_its_ow
     assert every[0].law.to_dict()["parameters"] == {"centre": "50"}
     assert dropping[0].law.to_dict()["parameters"]["counted"] == "count of rows with output"
     assert plan_digest(*dropping) != plan_digest(*every)
+
+
+def test_a_mean_that_counted_every_row_is_not_served_under_another_law(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `approximate` an earlier law still answers the same question; another denominator is another question."""
+    from dalenius.methods import mean
+
+    asked = request("mean") | {"privacy": {"definition": "approximate", "epsilon": 2, "delta": "1e-6"}}
+    policy = {"budget": {"rho": 1000, "delta": "1/1000"}}
+    with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, policy=policy) as curator:
+        curator.register()
+        with monkeypatch.context() as first:
+            first.setattr(mean, "DROP", object())
+            older = curator.release(asked)
+        newer = curator.release(asked)
+        assert newer.provenance.ledger_entry != older.provenance.ledger_entry
+        assert "counted" in newer.law.to_dict()["parameters"]
+        assert curator.release(asked).provenance.ledger_entry == newer.provenance.ledger_entry

@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import Any
 
 from dalenius.core import registry
-from dalenius.core.law import Censored, Law
+from dalenius.core.law import Censored, Joint, Law
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.ledger import Ledger
@@ -159,6 +159,11 @@ def answered_otherwise(
     return None
 
 
+def _counted(law: Law) -> object:
+    """Which rows a mean divides by, where its law says so: another denominator is another question."""
+    return law.parameters.get("counted") if isinstance(law, Joint) else None
+
+
 def published_before(
     ledger: Ledger,
     plan: TablePlan,
@@ -180,6 +185,7 @@ def published_before(
         made = release.provenance
         # Noise that somebody named is not the answer to a request that leaves the choice to the planner.
         is_same = made.mechanism == plan.mechanism or made.request.get("mechanism") is None
+        is_same = is_same and _counted(release.law) == _counted(plan.law)
         if is_same and release_digest(release, policy) == digest:
             return key, digest
     return None
