@@ -147,14 +147,16 @@ def _part(heads: list[str], lines: list[list[str]], places: list[int], stubs: in
 
 def _column_heads(crosstab: "Crosstab") -> list[str]:
     heads = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
-    return [*heads, "Total"] if crosstab.has_totals else heads
+    total = "Total of shown" if crosstab.is_column_total_of_shown else "Total"
+    return [*heads, total] if crosstab.has_totals else heads
 
 
 def _sheet_lines(crosstab: "Crosstab", sheet: "Sheet", digits: int) -> list[list[str]]:
     width = max(len(crosstab.row_axes), 1)
     lines = []
     for line in sheet.lines:
-        labels = [label for label, _ in line.labels] or ["Total"]
+        total = "Total of shown" if crosstab.is_row_total_of_shown else "Total"
+        labels = [label for label, _ in line.labels] or [total]
         # A label stands once for the lines below that share it.
         stub = (
             [*labels, *[""] * (width - len(labels))]

@@ -28,7 +28,7 @@ FORMAT = "dalenius-release/1"
 # The law of a batch as a whole.
 BATCH = Withheld("each table of a batch has a law of its own; take one of its members")
 # Parts of a subject that documents from before them do not have: left out where empty, so that those keep their bytes.
-_LEFT_OUT = ("q", "candidates", "other", "within", "per", "which")
+_LEFT_OUT = ("q", "candidates", "other", "within", "per", "which", "parts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,8 @@ class Subject:
     quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out where nothing
     was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
     variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property that
-    a range count or a proportion is about, `per`, of how many units a rate is, and `which` end was looked for.
+    a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and `parts`, the
+    variables of which an axis does not show every declared value.
     """
 
     title: str = ""
@@ -79,6 +80,7 @@ class Subject:
     within: tuple[Condition, ...] = ()
     per: str = ""
     which: str = ""
+    parts: tuple[str, ...] = ()
 
     def label(self, variable: str) -> str:
         """What a variable is called; its name where no label is known."""
@@ -102,7 +104,7 @@ class Subject:
         content = dict(document)
         for name in ("where", "within"):
             content[name] = tuple(_condition(c) for c in content.get(name, ()))
-        for name in ("rows", "columns", "wafers"):
+        for name in ("rows", "columns", "wafers", "parts"):
             content[name] = tuple(content.get(name, ()))
         content["candidates"] = tuple(
             Axis(variable=axis["variable"], labels=tuple(axis["labels"]), level=axis.get("level", ""))

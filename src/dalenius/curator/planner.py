@@ -43,6 +43,7 @@ from dalenius.spec.method import Method
 from dalenius.spec.noise import kinds_of_noise
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
@@ -201,8 +202,10 @@ class Planner:
         labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
         is_said = universe.unshown and request.table.universe is not None
+        parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
         return replace(
             plan,
+            advice=(*plan.advice, *([remark("part", names=parts)] if parts else [])),
             preview={**plan.preview, **_series(plan, request.privacy.waves), "universe": sentence},
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )

@@ -61,6 +61,21 @@ class Crosstab:
     show: str
     confidence: float
     marks: frozenset[str]
+    # Variables of which the release shows a part.
+    parts: tuple[str, ...] = ()
+
+    @property
+    def is_row_total_of_shown(self) -> bool:
+        """Whether the line of totals leaves out records with other values of what it sums over."""
+        return self._sums_a_part(self.column_axes)
+
+    @property
+    def is_column_total_of_shown(self) -> bool:
+        """The same of the column of totals."""
+        return self._sums_a_part(self.row_axes)
+
+    def _sums_a_part(self, fixed: tuple[Axis, ...]) -> bool:
+        return bool(set(self.parts) - {axis.variable for axis in (*fixed, *self.wafer_axes)})
 
     @property
     def width(self) -> int:
@@ -230,6 +245,7 @@ class _Builder:
             show=self.show,
             confidence=self.confidence,
             marks=marks,
+            parts=self.release.owner(self.table).about.parts,
         )
 
     def _lines(self, wafer: dict[str, int]) -> Iterator[Line]:

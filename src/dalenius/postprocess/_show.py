@@ -105,8 +105,8 @@ def declared_totals(
         raise Unsupported("The dataset document declares no [[published]] totals.")
     parts_of_axes = [axis.variable for axis in axes if not _shows_all(axis, domain)]
     if has_conditions or parts_of_axes:
-        shown = f" it shows a part of {', '.join(parts_of_axes)}." if parts_of_axes else " it has conditions."
-        raise Unsupported(f"Published totals are of all records, and this table is of some of them:{shown}")
+        reason = f"it shows a part of {', '.join(parts_of_axes)}." if parts_of_axes else "it has conditions."
+        raise Unsupported(f"Published totals are of all records, and this table is of some of them: {reason}")
     whole = {axis.variable for axis in axes if _is_declared(axis, domain)}
     usable = [part for part in parts if set(part.over) <= whole]
     if not usable:

@@ -66,14 +66,15 @@ def _head(release: Release, crosstab: Crosstab, language: str) -> str:
             f'<th scope="{"colgroup" if span > 1 else "col"}" class="n" colspan="{span}">{escape(label)}</th>'
             for label, span in labels
         )
-        total = _total(language) if crosstab.has_totals and is_last else ""
+        total = _total(crosstab, language) if crosstab.has_totals and is_last else ""
         over = f'<tr><td colspan="{len(stub)}"></td><th colspan="{crosstab.width}">{escape(name)}</th></tr>'
         lines.append(f"{over}<tr>{start}{cells}{total}</tr>")
     return "".join(lines)
 
 
-def _total(language: str) -> str:
-    return f'<th scope="col" class="n">{word("total", language)}</th>'
+def _total(crosstab: Crosstab, language: str) -> str:
+    key = "total_shown" if crosstab.is_column_total_of_shown else "total"
+    return f'<th scope="col" class="n">{word(key, language)}</th>'
 
 
 def _body(
@@ -91,14 +92,15 @@ def _body(
                 f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>'
             )
         for line in sheet.lines[: most_rows - written]:
-            parts.append(_row(line, width, digits, language))
+            key = "total_shown" if crosstab.is_row_total_of_shown else "total"
+            parts.append(_row(line, width, digits, language, word(key, language)))
         written += len(sheet.lines)
     return "".join(parts), max(everything - most_rows, 0)
 
 
-def _row(line: Line, width: int, digits: int, language: str) -> str:
+def _row(line: Line, width: int, digits: int, language: str, total: str) -> str:
     if line.is_total or not line.labels:
-        labels = f'<th scope="row" colspan="{width}">{word("total", language)}</th>'
+        labels = f'<th scope="row" colspan="{width}">{total}</th>'
     else:
         labels = "".join(
             f'<th scope="row"{f" rowspan={span}" if span > 1 else ""}>{escape(label)}</th>'

@@ -186,7 +186,11 @@ def json_stat(
         "label": f"{view.dataset}: {view.title}",
         "source": view.population,
         "updated": view.at,
-        "note": [release.provenance.guarantee, *release.provenance.warnings],
+        "note": [
+            *filter(None, [release.about.universe]),
+            release.provenance.guarantee,
+            *release.provenance.warnings,
+        ],
         "role": {"metric": [CONTENTS]},
         "id": [d.code for d in axes],
         "size": [len(picked) for picked in chosen],

@@ -96,12 +96,10 @@ def _pairs(language: str) -> Iterator[tuple[str, str]]:
     words, other = UNIVERSES["en"], UNIVERSES.get(language)
     if other is None or language == "en":
         return
-    whole = [key for key in words if key not in ("own conditions", "and")]
-    for key in sorted(whole, key=lambda key: -len(words[key])):
-        if key != "own":
-            yield words[key], other[key]
-            continue
-        for condition in ("own conditions", ""):
+    apart = {"own conditions", "meeting", "and"}
+    for key in sorted((key for key in words if key not in apart), key=lambda key: -len(words[key])):
+        met = "own conditions" if key == "own" else "meeting"
+        for condition in (met, "") if "{conditions}" in words[key] else ("",):
             both = [
                 texts[key].replace("{conditions}", texts[condition] if condition else "")
                 for texts in (words, other)

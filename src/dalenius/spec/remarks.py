@@ -55,6 +55,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Nicht geschützt: wer in den Daten ist, und die öffentlich bekannten Merkmale. Wer diese kennt, kann sie mit dem"
         " Veröffentlichten verknüpfen; wo nur wenige in allen übereinstimmen, sind sie es, von denen die Rede ist.",
     },
+    "part": {
+        "en": "The table shows a part of {names}. Records with other declared values are counted nowhere, and a total is the total of what is"
+        " shown.",
+        "de": "Die Tabelle zeigt einen Teil von {names}. Datensätze mit anderen deklarierten Werten sind nirgends gezählt, und eine Summe ist"
+        " die Summe der gezeigten.",
+    },
     "mean": {
         "en": "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",
         "de": "Ein Mittelwert ist ein Verhältnis zweier veröffentlichter Zahlen: nahezu unverzerrt, wo die Anzahl groß ist.",

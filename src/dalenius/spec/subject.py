@@ -23,6 +23,7 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
     labels = {name: domain.variable(name).label or name for name in sorted(set(named))}
     measure, q = measure_of(request.table.measure, request.privacy.options)
     is_selected = measure in registry.names("methods") and answer_of(measure) is AnswerKind.CELL
+    universe = universe_of(request, domain)
     return Subject(
         title=request.title,
         dataset=dataset or domain.name,
@@ -36,7 +37,8 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         rows=tuple(layout["rows"]),
         columns=tuple(layout["columns"]),
         wafers=tuple(layout["wafers"]),
-        universe=universe_of(request, domain).sentence(labels),
+        universe=universe.sentence(labels),
+        parts=tuple(part.variable for part in universe.parts),
         q=q,
         within=_property(request, domain),
         per=str(request.privacy.options.get("per") or ""),

@@ -495,6 +495,18 @@ def test_two_numbers_are_compared_only_where_their_difference_has_a_margin(app: 
             assert "nan" not in text.split("compare-v")[-1] and "± –" not in text
 
 
+def test_a_table_of_some_categories_names_them_and_calls_its_total_one_of_shown(app: Any) -> None:
+    where = release(visitor(app, "anna"), rows="age", columns="mode", epsilon="0.05", **{"pick.age": "15-24"})
+    for code, words, total in (
+        ("en", "Covers the records with Age group: 15-24, and with a declared value", "Total of shown"),
+        ("de", "Umfasst die Datensätze mit Age group: 15-24 und mit einem", "Summe der gezeigten"),
+    ):
+        reader = visitor(app)
+        reader.get(f"/language/{code}")
+        text = reader.get(where.split("?")[0]).text
+        assert words in text and len(re.findall(rf'class="total"[^>]*>{total}<', text)) == 1
+
+
 def test_a_margin_of_a_percentage_is_never_shown_as_zero(app: Any) -> None:
     where = release(visitor(app, "anna"), rows="mode", columns="age", epsilon="0.5").split("?")[0]
     for show in ("row", "column", "total"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -154,12 +155,18 @@ class Shown:
             tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
             for names in (universe.needs, universe.widened)
         )
-        universe = replace(universe, needs=needs, widened=widened)
+        parts = tuple(
+            sorted(
+                universe.parts, key=lambda p: order.index(p.variable) if p.variable in order else len(order)
+            )
+        )
+        universe = replace(universe, needs=needs, widened=widened, parts=parts)
         if universe.sentence(self.release.about.labels) != stored["text"]:
             return stored
         names = {name: self.wording.label(self.dataset, name) for name in universe.named}
         language = self.wording.language
-        return {"text": universe.sentence(names, language), "language": language}
+        say = partial(self.wording.said, self.dataset)
+        return {"text": universe.sentence(names, language, say), "language": language}
 
     @property
     def remarks(self) -> list[dict[str, str]]:
