@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dalenius.errors import AnchorMismatch, BudgetExhausted, LedgerMismatch, ParameterError
+from dalenius.errors import AnchorMismatch, BudgetExhausted, LedgerCorrupt, LedgerMismatch, ParameterError
 from dalenius.ledger.anchor import _TAIL, AnchorFile
 from dalenius.ledger.restore import restore
 
@@ -43,6 +43,16 @@ class Backup:
             self.remove()
             shutil.copy(self.folder, self.location)
 
+    def put_back_in_place(self) -> None:
+        """Under processes that have the store open: the files stay the same."""
+        if self.location.startswith("postgresql"):
+            self.put_back()
+        else:
+            import sqlite3
+
+            with sqlite3.connect(self.folder) as copy, sqlite3.connect(self.location) as connection:
+                copy.backup(connection)
+
     def remove(self) -> None:
         """The store alone is lost."""
         if self.location.startswith("postgresql"):
@@ -69,6 +79,30 @@ def books(location, opener, charge, tmp_path):
 
 def restored(location, tmp_path, note="the disk failed"):
     return restore(location, by="custodian", note=note, anchor=tmp_path / "anchor", keys=tmp_path / "keys")
+
+
+def test_an_older_store_put_back_under_an_open_ledger_is_not_sold_from(books, opener, charge):
+    """The line is written to the older store, and neither anchored nor answered."""
+    with opener() as ledger:
+        anchored = ledger.books.anchor.path.read_text()
+        books.put_back_in_place()
+        for work in (
+            lambda: ledger.reserve(charge("bb")),
+            lambda: ledger.grant("people", "add-remove", 1, 0, by="custodian"),
+        ):
+            with pytest.raises(LedgerCorrupt, match="put back"):
+                work()
+        assert ledger.books.anchor.path.read_text() == anchored
+    with pytest.raises(AnchorMismatch):
+        opener()
+
+
+def test_lines_of_others_are_no_break(books, opener, charge):
+    with opener() as first, opener() as second:
+        for number in range(3):
+            first.reserve(charge(f"first {number}", "1/100"))
+            second.reserve(charge(f"second {number}", "1/100"))
+        assert first.verify().is_ok
 
 
 def test_an_older_store_beside_its_newer_anchor_is_not_opened(books, opener):

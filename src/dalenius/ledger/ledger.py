@@ -16,7 +16,7 @@ from typing import Any
 from dalenius.core.budget import Cost
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Status
-from dalenius.errors import Conflict, LedgerMismatch, NotPublic, StorageError, UnknownName
+from dalenius.errors import Conflict, LedgerCorrupt, LedgerMismatch, NotPublic, StorageError, UnknownName
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note, OneSegment, SetStatus
 from dalenius.ledger.anchor import AnchorFile, last_lines
@@ -103,9 +103,11 @@ class Ledger:
             self._writer = Writer(self._store, clock, self._anchor_segment) if may_write else ReadOnly()
             self.declarations = Declarations(self.submit)
             self._answer_for_both()
+            self._last: Head | None = None
             self._open()
             if may_write and is_checked:
                 self._refuse_break()
+            self._last = self.head
         except BaseException:
             self.close()
             raise
@@ -239,11 +241,26 @@ class Ledger:
         Called under the write lock, after the segment is durable and before the caller gets a reply.
         """
         self._store.check()
+        self._check_continued(draft)
         if any(line.kind not in _BEFORE_RELEASE for line in draft.lines):
             self.books.patiently(lambda: read_back(self._store, draft.lines))
         name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.books.name
         is_release = any(line.kind == "release" for line in draft.lines)
         self.books.anchor.append(name, draft.tip, draft.lines[-1].at, is_release=is_release)
+
+    def _check_continued(self, draft: Draft) -> None:
+        """Raise `LedgerCorrupt` where the last line that this process knew is no longer in the store."""
+        last, self._last = self._last, draft.tip
+        if last is None or last == draft.head:
+            return
+        rows = self.books.patiently(lambda: self._store.ask(schema.DIGESTS, (last.seq, last.seq)))
+        if [tuple(row) for row in rows] != [(last.seq, last.digest)]:
+            self._last = last
+            raise LedgerCorrupt(
+                f"Line {last.seq} is no longer in the store: an older copy was put back while the ledger was open. Nothing is"
+                " released. Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on from what"
+                " there is and counts every budget as spent."
+            )
 
     def submit(self, command: Command) -> Any:
         """Write one line. What was lost on the way is not repeated blindly: a grant would be granted twice."""

@@ -1,11 +1,12 @@
 """The production store: a PostgreSQL database, which several servers may share."""
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dalenius.errors import LedgerCorrupt, LedgerMismatch, MissingExtra, StorageError
+from dalenius.errors import InternalError, LedgerCorrupt, LedgerMismatch, MissingExtra, StorageError
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
@@ -40,6 +41,7 @@ class PostgresStore:
         self._is_inside = False
         self._is_closed = False
         self._turn = threading.RLock()
+        self._pid = os.getpid()
         self._begin: tuple[str, ...] = ()
         self._witness: PostgresStore | None = None
         try:
@@ -87,6 +89,8 @@ class PostgresStore:
     @contextmanager
     def _used(self) -> Iterator[None]:
         """The connection is this thread's alone; one that broke is made anew, one that was closed is not."""
+        if os.getpid() != self._pid:
+            raise InternalError("A ledger is not shared with a forked process; open it there again.")
         with self._turn:
             if self._is_closed:
                 raise StorageError("The ledger was closed; open it again.")
