@@ -1,10 +1,12 @@
 """Exponential families: known answers under bounds that cut values off, both errors, and what is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dalenius import Curator, table
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.curator import gate
@@ -99,3 +101,26 @@ def test_a_family_whose_values_the_bounds_do_not_declare_is_refused(
 ) -> None:
     with pytest.raises(DaleniusError):
         asked(of, family, **more)
+
+
+@pytest.mark.parametrize(("family", "parameter"), [("poisson", 40.0), ("exponential", 1 / 40)])
+def test_intervals_hold_where_noise_is_wider_than_the_way_to_a_bound(
+    family: str, parameter: float, tmp_path: Path
+) -> None:
+    """Bounds a hundred times too wide: a mean that the noise carried below nought was a rate of [0, 1e-9]."""
+    samples = [f"s{k}" for k in range(40)]
+    declared = {
+        "dataset": {"name": "wide", "population": "wide", "public": True},
+        "variables": {"sample": {"categories": samples}, "x": {"bounds": [0, 10_000], "step": 1}},
+    }
+    rows = {"sample": np.repeat(samples, 100), "x": np.full(40 * 100, 40)}
+    with Curator.open(
+        rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("wide")
+    ) as curator:
+        curator.register()
+        release = curator.release(
+            table(rows=["sample"], measure="exponential_family", of="x", family=family, epsilon=1)
+        )
+    for with_sampling in (False, True):
+        lower, upper = release.interval(with_sampling=with_sampling)
+        assert ((lower <= parameter) & (parameter <= upper)).mean() >= 0.9

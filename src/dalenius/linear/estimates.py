@@ -577,11 +577,12 @@ def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, Float
 
 
 def _fisher(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """On the scale of the inverse hyperbolic tangent."""
+    """On the scale of the inverse hyperbolic tangent, on which one is infinitely far: an end that may reach it is one."""
     inside = np.clip(value, -0.999999, 0.999999)
     with np.errstate(over="ignore"):
         wide = half / (1 - inside**2)
-    return np.tanh(np.arctanh(inside) - wide), np.tanh(np.arctanh(inside) + wide)
+    lower, upper = np.tanh(np.arctanh(inside) - wide), np.tanh(np.arctanh(inside) + wide)
+    return np.where(value - half <= -1, -1.0, lower), np.where(value + half >= 1, 1.0, upper)
 
 
 ESTIMATES: dict[str, Callable[[Parts], Estimated]] = {

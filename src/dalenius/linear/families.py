@@ -19,11 +19,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray
 from dalenius.linear.moments import Form
 
 REPLAYS = 1024
+# Nearer to a bound than so many standard errors of its noise, a mean says little about where on the parameter's scale it is.
+_CLEAR = 3.0
 _ROUNDS, _HALVINGS = 60, 42
 # Points between 0 and 1 at which a law's quantiles stand for it.
 _POINTS = (np.arange(2000) + 0.5) / 2000
@@ -72,12 +75,21 @@ class FamilySums:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedFamily:
-    """Fitted parameters of every cell, and replays of them; arrays are (cells, parameters) and (cells, parameters, replays)."""
+    """Fitted parameters of every cell, and replays of them; arrays are (cells, parameters) and (cells, parameters, replays).
+
+    Where the noise may carry a mean over a bound (`is_unclear`) the parameter does not move with the noise any more, and replays of it
+    say nothing: its interval is that of the mean, `means` with their replays, each end fitted; of two parameters nothing is said.
+    """
 
     values: FloatArray
     noise: FloatArray
     both: FloatArray
     scales: tuple[str, ...]
+    means: FloatArray
+    mean_noise: FloatArray
+    mean_both: FloatArray
+    is_unclear: NDArray[np.bool_]
+    refit: Callable[[FloatArray], FloatArray]
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
         """Of each parameter, from the replays."""
@@ -95,18 +107,28 @@ class FittedFamily:
                 middle, *others = (to(part[:, place]) for part in (self.values, high, low))
                 on_scale = np.stack([back(2 * middle - other) for other in others])
             ends[..., place] = np.where(np.isfinite(on_scale), on_scale, ends[..., place])
+        ends = np.where(self.is_unclear[:, None], self._ends_of_means(tail, is_sampling), ends)
         return ends[0].reshape(-1), ends[1].reshape(-1)
+
+    def _ends_of_means(self, tail: float, is_sampling: bool) -> FloatArray:
+        if len(self.scales) > 1:
+            lowest = [0.0 if scale == "log" else -np.inf for scale in self.scales]
+            return np.array([[lowest], [[np.inf] * len(lowest)]])
+        replays = self.mean_both if is_sampling else self.mean_noise
+        low, high = np.quantile(replays, [tail, 1 - tail], axis=1)
+        return np.sort(self.refit(2 * self.means - np.stack([high, low]))[0], axis=0)[..., None]
 
 
 def fitted(family: Family, sums: FamilySums) -> FittedFamily:
     """Every cell on its own; not a number where fewer than two rows seem to be there."""
     points = _spread(2 + len(sums.count.measured.values))
     drawn, errors = points[:2], _noise(sums, points[2:])
-    values = _fit(family, sums, 0.0, 0.0, 0.0)[..., 0]
+    values = _fit(family, sums, *_moments(sums, 0.0, 0.0, 0.0))[..., 0]
     count, total, squares = (
         0.0 if form is None else form.weights.T @ errors for form in (sums.count, sums.total, sums.squares)
     )
-    noise = _fit(family, sums, count, total, squares)
+    measured, moved_by_noise = _moments(sums, 0.0, 0.0, 0.0), _moments(sums, count, total, squares)
+    noise = _fit(family, sums, *moved_by_noise)
     expected = np.stack([_expected(family, sums, theta) for theta in values])
     rows = np.maximum(np.broadcast_to(sums.count.values, len(values)), 1.0)[:, None]
     mean, root, mixed, rest, square = (part[:, None] for part in expected.T)
@@ -116,12 +138,41 @@ def fitted(family: Family, sums: FamilySums) -> FittedFamily:
     squares_start = 0.0
     if sums.squares is not None:
         squares_start = rows * square - np.broadcast_to(sums.squares.values, len(values))[:, None]
-    both = _fit(family, sums, count, total + total_start + moved, squares + squares_start + moved_squares)
-    return FittedFamily(values=values, noise=noise, both=both, scales=family.scales)
+    moved_by_both = _moments(
+        sums, count, total + total_start + moved, squares + squares_start + moved_squares
+    )
+    # Replays of sampling start from the fitted law, which cannot lie beyond a bound; its mean moves with the measured one.
+    shift = measured[0] - (mean + sums.centre)
+    return FittedFamily(
+        values=values,
+        noise=noise,
+        both=_fit(family, sums, *moved_by_both),
+        scales=family.scales,
+        means=measured[0][:, 0],
+        mean_noise=moved_by_noise[0],
+        mean_both=moved_by_both[0] + shift,
+        is_unclear=_is_unclear(family, sums, measured, moved_by_noise),
+        refit=lambda means: family.fit(
+            np.clip(means, sums.low, sums.high), np.ones_like(means), sums.low, sums.high
+        ),
+    )
 
 
-def _fit(family: Family, sums: FamilySums, count: Any, total: Any, squares: Any) -> FloatArray:
-    """Parameters at the measured sums moved by so much: (cells, parameters, replays)."""
+Moments = tuple[FloatArray, FloatArray]
+
+
+def _is_unclear(family: Family, sums: FamilySums, measured: Moments, replayed: Moments) -> NDArray[np.bool_]:
+    """Whether the noise may carry the mean of a cell over a bound, or its variance below nought."""
+    (mean, variance), (means, variances) = measured, replayed
+    room = np.minimum(mean - sums.low, sums.high - mean)[:, 0]
+    is_unclear = ~(room >= _CLEAR * np.sqrt(np.mean((means - mean) ** 2, axis=1)))
+    if family.has_squares:
+        is_unclear |= ~(variance[:, 0] >= _CLEAR * np.sqrt(np.mean((variances - variance) ** 2, axis=1)))
+    return np.asarray(is_unclear)
+
+
+def _moments(sums: FamilySums, count: Any, total: Any, squares: Any) -> Moments:
+    """Mean and variance of the values at the measured sums moved by so much: (cells, replays)."""
     n = sums.count.values[:, None] + count
     n = np.where(n >= 2, n, np.nan)
     mean = (sums.total.values[:, None] + total) / n
@@ -131,8 +182,13 @@ def _fit(family: Family, sums: FamilySums, count: Any, total: Any, squares: Any)
         variance = (
             (sums.squares.values[:, None] + squares) / n - mean**2 + sums.total.variance[:, None] / n**2
         )
+    return mean + sums.centre, variance
+
+
+def _fit(family: Family, sums: FamilySums, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Parameters at such moments: (cells, parameters, replays)."""
     low, high = sums.low, sums.high
-    mean = np.clip(mean + sums.centre, low, high)
+    mean = np.clip(mean, low, high)
     with np.errstate(all="ignore"):
         theta = family.fit(mean, np.maximum(variance, 1e-9 * (high - low) ** 2), low, high)
     is_known = ~np.isnan(mean)
