@@ -89,6 +89,7 @@ def test_from_a_file_to_a_first_table_without_typing_a_document(
     talk.answer("Who is in the data?")
     talk.answer("What is protected")
     talk.answer("Can one person have several rows?")
+    talk.answer("How was each person drawn?")
     talk.answer("Which variables", wanted if isinstance(wanted, str) else ", ".join(wanted))
     columns = list(rows_of(data)[0])
     for _ in columns if isinstance(wanted, str) else wanted:
@@ -133,6 +134,7 @@ def test_a_codebook_units_and_corrections_are_taken(tmp_path: Path) -> None:
     talk.answer("Which column tells them apart?")
     talk.answer("At most how many rows", "two")
     talk.answer("At most how many rows", "2")
+    assert "census" in talk.answer("How was each owner drawn?", "one by one")
     offered = talk.answer("Which variables", "7")
     assert "owner_id" not in offered.split("Not offered")[0]
     talk.answer("Which variables", "all")
@@ -144,6 +146,7 @@ def test_a_codebook_units_and_corrections_are_taken(tmp_path: Path) -> None:
     talk.answer("Release this table?")
     assert "Aarhus" in talk.end()
     document = load_dataset(tmp_path / "shops" / "dataset.toml")
+    assert document.design is not None and document.design.draws == "independent"
     assert document.unit.id == "owner_id" and document.unit.max_rows == 2 and document.unit.name == "owner"
     assert document.variables["town"].categories == {"0": "Ribe", "1": "Odense", "2": "Aarhus"}
     assert document.variables["kind"].categories == ("a", "b", "c")
@@ -160,6 +163,7 @@ def test_a_declined_table_is_not_released_and_nothing_is_spent(tmp_path: Path) -
         talk.answer(question)
     # A column that names units and repeats them is told, before several rows of one are taken for several units.
     talk.answer("Can one person have several rows? The column owner_id repeats its values. [y]", "n")
+    talk.answer("How was each person drawn?", "2")
     talk.answer("Which variables", "kind")
     for question in ("Right?", "Which budget?", "The first table", "How much"):
         talk.answer(question)
@@ -173,7 +177,13 @@ def test_slips_of_the_finger_cost_nothing(tmp_path: Path) -> None:
     """A number that is no choice is not taken for a budget; Ctrl+C says what stands, with the code of an interruption."""
     (tmp_path / "one.csv").write_text("land,kind\n" + "6,a\n6,b\n" * 40)
     talk = Conversation("one.csv", folder=tmp_path)
-    for question in ("Who is", "What is protected", "Can one person", "Which variables"):
+    for question in (
+        "Who is",
+        "What is protected",
+        "Can one person",
+        "How was each person",
+        "Which variables",
+    ):
         talk.answer(question)
     for _ in range(2):
         talk.answer("Right?")

@@ -17,10 +17,18 @@ POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
 CATEGORIES: dict[str, Any] = {"categories": ["u", "v", "x"], "missing": "u", "unseen": "u"}
 
 
-def released(rho: object = 1000, *, is_listed: bool = True, dependent: bool = False, n: int = 3000) -> Any:
+def released(
+    rho: object = 1000,
+    *,
+    is_listed: bool = True,
+    dependent: bool = False,
+    n: int = 3000,
+    draws: str = "independent",
+) -> Any:
     domain = load_dataset(
         {
             "dataset": {"name": "d", "population": "p", "public": True},
+            "design": {"draws": draws} if draws else None,
             "variables": {
                 "a": CATEGORIES,
                 "b": CATEGORIES,
@@ -114,3 +122,13 @@ def test_what_knows_nothing_of_weights_still_refuses_them() -> None:
         intervals(release, "a", "b", kind="parameter")
     with pytest.raises(Unsupported, match="total"):
         independence(release, "a", "b", total=3000)
+
+
+@pytest.mark.parametrize(
+    ("draws", "said"), [("", "says how its records were drawn"), ("clusters", "in clusters")]
+)
+def test_without_a_design_of_independent_draws_weighted_tables_are_not_tested(draws: str, said: str) -> None:
+    release, _ = released(draws=draws)
+    for analysis in (lambda: independence(release, "a", "b"), lambda: loglinear(release, "a + b", "a", "b")):
+        with pytest.raises(Unsupported, match=said):
+            analysis()

@@ -59,6 +59,7 @@ def domain_of(relation: Relation, *, has_size: bool, rows: int = 1) -> Domain:
         {
             "dataset": {"name": "d", "population": "p"} | ({"size": SIZE} if has_size else {}),
             "unit": unit,
+            "design": {"draws": "independent"},
             "variables": {
                 "g": {"categories": ["a", "b"], "missing": "a", "unseen": "a"},
                 "x": {"bounds": [0, 3], "step": 1, "missing": "0"},

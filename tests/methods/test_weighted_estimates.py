@@ -26,6 +26,7 @@ from dalenius.testing.tiny_prices import largest_price, silent_tables
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
 DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
+    "design": {"draws": "independent"},
     "variables": {
         "g": {"categories": ["a", "b"]},
         "x": {"bounds": [-10, 40], "step": "0.5"},
@@ -157,6 +158,7 @@ def regular_domain(relation: str = "add-remove") -> Any:
         {
             "dataset": {"name": "d", "population": "p", "public": True},
             "unit": {"relation": relation},
+            "design": {"draws": "independent"},
             "variables": {
                 "x": {"bounds": [-2, 4], "step": 1, "missing": "drop"},
                 "w": {"bounds": [0, 10], "step": "0.5", "missing": "drop"},

@@ -82,6 +82,7 @@ def _answers(
     population = ask("Who is in the data? A name for the population, which owns the budget", _named, name)
     unit = ask("What is protected: a person, a household, a firm, …?", _named, "person")
     unit_id, most = _unit(unit, columns)
+    draws = _draws(unit)
     variables = _variables(columns, labels, book, unit_id)
     rho = _budget(population, unit)
     axes, measure, of = _first_table(variables)
@@ -93,6 +94,7 @@ def _answers(
         unit=unit,
         unit_id=unit_id,
         max_rows=most,
+        draws=draws,
         variables=tuple(variables),
         rho=rho,
         axes=tuple(axes),
@@ -132,6 +134,28 @@ def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
         return int(answer)
 
     return unit_id, ask(f"At most how many rows of one {unit} may count? More rows need more noise", whole)
+
+
+# What may be answered, and what it declares; nothing is declared by the last.
+DRAWS = {"one by one": "independent", "all of them": "census", "in groups": "clusters", "unknown": ""}
+
+
+def _draws(unit: str) -> str:
+    """How the units were drawn, on which errors of sampling rest."""
+    from dalenius.cli.conversation import ask, chosen
+    from dalenius.cli.output import console
+    from dalenius.cli.terminal import styled
+
+    meanings = {
+        "one by one": "independently of one another, with known chances",
+        "all of them": "a census: nobody was sampled",
+        "in groups": "households, villages, schools: clusters",
+        "unknown": "errors of sampling will hold under a condition",
+    }
+    for number, (name, meaning) in enumerate(meanings.items(), start=1):
+        console().print(styled((f"{number:4d}  ", "dim"), f"{name}: {meaning}"))
+    [answer] = ask(f"How was each {unit} drawn?", lambda text: chosen(text, list(DRAWS), most=1), "unknown")
+    return DRAWS[answer]
 
 
 def _variables(

@@ -42,6 +42,7 @@ class Answers:
     unit: str
     unit_id: str
     max_rows: int
+    draws: str
     variables: tuple[Declared, ...]
     rho: Fraction
     axes: tuple[str, ...]
@@ -71,6 +72,12 @@ def dataset_text(answers: Answers) -> str:
         lines += [
             f"id = {toml_text(answers.unit_id)}",
             f"max_rows = {answers.max_rows}    # of one {_plain(answers.unit)}; further rows are left out",
+        ]
+    if answers.draws:
+        lines += [
+            "",
+            "[design]",
+            f"draws = {toml_text(answers.draws)}    # how they were drawn: errors of sampling rest on it",
         ]
     for variable in answers.variables:
         lines += ["", *_variable(variable)]

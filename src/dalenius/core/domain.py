@@ -13,6 +13,7 @@ from itertools import pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, cast, overload
 
+from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 
@@ -451,6 +452,7 @@ class Domain:
     records: Mapping[str, Variable] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()
+    draws: Draws = Draws.UNSTATED
 
     @property
     def has_features(self) -> bool:

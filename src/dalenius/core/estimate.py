@@ -15,6 +15,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# An error of sampling is that of independent draws. It is stated where rows were drawn so, or where nothing is declared, with the
+# condition in words; never for a census, which has none, nor for clusters, whose rows tell less than as many independent ones. Survey
+# weights speak of a design, so that with weights it must be declared. A unit with up to k rows is one draw: whatever its rows add to a
+# sum varies at most k times as much as if they were independent (Cauchy and Schwarz), so that variances of sampling are multiplied by k.
+class Draws(StrEnum):
+    """How rows were drawn, as the data set document declares it."""
+
+    UNSTATED = ""
+    INDEPENDENT = "independent"
+    CENSUS = "census"
+    CLUSTERS = "clusters"
+
+    def has_sampling(self, *, is_weighted: bool = False) -> bool:
+        """Whether an error of sampling can be stated."""
+        return self is Draws.INDEPENDENT or (self is Draws.UNSTATED and not is_weighted)
+
+
+def draws_of(parameters: Mapping[str, Any]) -> Draws:
+    """How the rows behind a law, or behind a release, were drawn."""
+    return Draws(str(parameters.get("draws", "")))
+
+
+def rows_per_unit(parameters: Mapping[str, Any]) -> int:
+    """By how much the sampling variance of independent rows is multiplied: the largest number of rows of one unit."""
+    return int(parameters.get("rows_per_unit", 1))
+
+
 class Kind(StrEnum):
     """What the uncertainty covers; no two are given the same name."""
 

@@ -294,7 +294,10 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What a reader must know to cite and to judge a release. Nothing about the file is in it."""
+    """What a reader must know to cite and to judge a release. Nothing about the file is in it.
+
+    `draws` says how the records were drawn, as declared; documents leave it out where nothing is declared.
+    """
 
     dataset: str
     population: str
@@ -314,6 +317,7 @@ class Provenance:
     guarantee: str = ""
     warnings: tuple[str, ...] = ()
     is_tainted: bool = False
+    draws: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -508,6 +508,7 @@ class Curator:
             guarantee=f"{definition.sentence(plan.budget)} {plan.promise}{together}",
             warnings=plan.warnings,
             is_tainted=self._rng.is_tainted,
+            draws=str(self.domain.draws),
         )
 
     def adjustments(self, document: Asked) -> list[Adjustment]:

@@ -41,6 +41,10 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
         "",
         "[unit]",
         'relation = "add-remove"    # or "replace"',
+        "",
+        "# How the rows were drawn: errors of sampling rest on it. Without it they hold under a condition, and with weights there are none.",
+        "# [design]",
+        '# draws = "independent"      # or "census" (everybody is there), or "clusters" (households, villages, schools)',
     ]
     units: list[str] = []
     numbers: list[str] = []

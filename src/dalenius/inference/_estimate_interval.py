@@ -6,6 +6,7 @@ from dalenius.core.estimate import Kind
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
+from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_clusters, refuse_weights
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.linear.estimates import curves_of, deconvolved_ends, is_resampled
@@ -56,6 +57,12 @@ def estimate_intervals(
     """Of every cell of a released table of estimates."""
     if set(names) not in (set(), {axis.name for axis in table.space.axes}):
         raise Unsupported(f"A {table.measure} does not add up; ask for the intervals of the whole table.")
+    drawn = drawn_as(release)
+    if kind is Kind.NOISE_AND_SAMPLING:
+        refuse_clusters(drawn.draws)
+        refuse_census(drawn.draws)
+    if kind is Kind.NOISE_AND_SAMPLING and release.about.weight:
+        refuse_weights(drawn.draws)
     if kind is Kind.NOISE_AND_SAMPLING and table.sampled is None:
         raise Unsupported(
             'The error of sampling was not measured with this release; ask anew with error = "sampling" in [table].',
@@ -83,5 +90,6 @@ def estimate_intervals(
         kind=kind,
         method=how,
         is_simultaneous=together,
+        notes=(condition(drawn),) if kind is Kind.NOISE_AND_SAMPLING else (),
         structural_zeros=frozenset(zeros),
     )

@@ -23,6 +23,7 @@ from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.contrast import Where, describe, selection
+from dalenius.inference.drawn import refuse_parameters, refuse_several_rows
 from dalenius.inference.interval import checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
@@ -72,6 +73,8 @@ class Posterior:
         """Posterior of the odds ratio of the means of a 2 x 2 table."""
         if self.observation.shape != (2, 2):
             raise ParameterError("An odds ratio of the posterior needs a 2 x 2 table.")
+        refuse_parameters(self.observation)
+        refuse_several_rows(self.observation.rows)
         m = self.means
         draws = m[..., 0] * m[..., 3] / (m[..., 1] * m[..., 2])
         return self._summary("posterior odds ratio", draws, confidence, Kind.NOISE_AND_SAMPLING)
@@ -169,7 +172,7 @@ def posterior(
         raise ParameterError(f"model must be one of {', '.join(MODELS)}; received {model!r}.")
     if chains < 2 or draws < 4:
         raise ParameterError("At least 2 chains of 4 draws are needed to judge convergence.")
-    observation = observe(source, *names)
+    observation = observe(source, *names, of_process=False)
     if isinstance(observation, JointObserved):
         raise Unsupported(
             "Gibbs sampling needs a law for each cell; this table combines several measurements."

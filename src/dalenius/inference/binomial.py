@@ -11,6 +11,8 @@ References
     Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018).
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
@@ -20,6 +22,7 @@ from dalenius.core.release import Release
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.channel import impossible
 from dalenius.inference.contrast import Where, noise_of, selection
+from dalenius.inference.drawn import condition
 from dalenius.inference.interval import as_noise, binomial_interval
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed
@@ -125,9 +128,10 @@ def binomial_test_of_cell(
             "The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio."
         )
     value = int(weights @ observation.released.reshape(-1))
-    return binomial_test(
+    tested = binomial_test(
         value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
     )
+    return replace(tested, assumptions=(*tested.assumptions, condition(observation)))
 
 
 def _is_laplace(release: Release) -> bool:

@@ -18,6 +18,7 @@ from dalenius.inference._mean_interval import mean_intervals
 from dalenius.inference._sample_interval import sample_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
+from dalenius.inference.drawn import condition, refuse_parameters
 from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
@@ -60,7 +61,9 @@ def intervals(
         totals = _totals(source, names, confidence, is_simultaneous)
         if totals is not None:
             return totals
-    observation = observe(source, *names)
+    observation = observe(source, *names, of_process=False)
+    if kind == "parameter":
+        refuse_parameters(observation)
     cells = int(observation.possible.sum())
     level = simultaneous_confidence(confidence, cells) if is_simultaneous else confidence
     if isinstance(observation, JointObserved):
@@ -80,7 +83,7 @@ def intervals(
         kind=KINDS[kind],
         method=how,
         is_simultaneous=is_simultaneous,
-        notes=observation.notes,
+        notes=(*((condition(observation),) if kind == "parameter" else ()), *observation.notes),
         structural_zeros=frozenset(np.flatnonzero(outside).tolist()),
     )
 
@@ -231,15 +234,17 @@ def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[F
 
 
 def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
+    # Units of several rows make a count that many times a Poisson one, at the most.
     channel, x, multiple, how = (
         observation.channel,
         observation.released.reshape(-1),
-        1,
+        observation.rows,
         f"Poisson parameter, {method}",
     )
     if isinstance(channel, Repeated):
         x, multiple, noise = _weighted(channel, observation.values.reshape(-1, len(channel.channels)))
         parts = [(noise, np.ones(len(x), dtype=bool))]
+        multiple *= observation.rows
         how += f", weighted mean of {len(channel.channels)} releases"
     elif isinstance(channel, Shifted):
         parts = [(channel.noise, np.ones(len(x), dtype=bool))]
@@ -251,7 +256,7 @@ def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatA
     for noise, here in parts:
         distinct, which = np.unique(x[here], return_inverse=True)
         ends = poisson_limits(distinct, noise, confidence=level, method=method, multiple=multiple)
-        low[here], high[here] = ends[0][which], ends[1][which]
+        low[here], high[here] = (observation.rows * end[which] for end in ends)
     return low, high, how
 
 
@@ -265,8 +270,9 @@ def _joint(
     noise = observation.noise(_DRAWS, rng)
     if kind == "parameter":
         mean = np.maximum(x, 0.5)
-        noise = noise + (rng.poisson(mean, size=noise.shape) - mean)
-        variance = variance + mean
+        rows = observation.rows
+        noise = noise + (rows * rng.poisson(mean / rows, size=noise.shape) - mean)
+        variance = variance + rows * mean
     spread = np.sqrt(np.maximum(variance, 1e-12))
     scaled = np.abs(noise) / spread
     q = np.quantile(scaled.max(1), confidence) if together else np.quantile(scaled, confidence, axis=0)

@@ -93,7 +93,7 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
         raise ParameterError("At least two releases are needed to combine.")
     refuse_repeats(releases)
     refuse_others(releases)
-    observation = [observe(r, *names) for r in releases]
+    observation = [observe(r, *names, of_process=False) for r in releases]
     for other in observation[1:]:
         if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in observation[0].axes]:
             raise Unsupported(

@@ -24,6 +24,7 @@ from dalenius.core.release import Release
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference.channel import Shifted
 from dalenius.inference.compound_channel import Grouped
+from dalenius.inference.drawn import condition, refuse_parameters
 from dalenius.inference.interval import checked, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
@@ -83,12 +84,13 @@ def difference(
 def observed_for(source: Source, where: Where) -> Seen | TreeObserved:
     """What a selection is taken from: the first table, or the smallest that has its axes where the first has not."""
     if not isinstance(source, Release):
-        return observe(source)
+        return observe(source, of_process=False)
     if is_along(source) or is_for_ranges(source):
         return observe_along(source, where)
     if set(where) <= {axis.name for axis in source.table.space.axes}:
-        return observe(source)
-    return observe(source, *(axis.name for axis in find_table(source, tuple(where)).space.axes))
+        return observe(source, of_process=False)
+    names = (axis.name for axis in find_table(source, tuple(where)).space.axes)
+    return observe(source, *names, of_process=False)
 
 
 def selection(observation: Seen | TreeObserved, where: Where) -> FloatArray:
@@ -174,11 +176,11 @@ def _linear(
     spread = float(noise_covariance(observation, weights[None])[0, 0])
     noise = noise_of(observation, weights) if isinstance(observation, Observed) else None
     if kind == "parameter":
-        spread += float(weights**2 @ np.maximum(x, 0.0))
+        spread += observation.rows * float(weights**2 @ np.maximum(x, 0.0))
     if isinstance(observation, Observed) and noise is not None and kind == "population":
         exact = int(weights @ observation.released.reshape(-1))
         interval = count_interval(exact, noise, confidence=confidence, is_signed=is_signed)
-    elif isinstance(observation, Observed) and noise is not None and not is_signed:
+    elif isinstance(observation, Observed) and noise is not None and not is_signed and observation.rows == 1:
         interval = poisson_interval(
             int(weights @ observation.released.reshape(-1)), noise, confidence=confidence
         )
@@ -207,6 +209,8 @@ def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
     """A kind of interval that the cells have, or a refusal."""
     if kind not in ("population", "parameter"):
         raise ParameterError(f"kind must be 'population' or 'parameter'; received {kind!r}.")
+    if kind == "parameter":
+        refuse_parameters(cells)
     if kind == "parameter" and isinstance(cells, TreeObserved) and not cells.is_counted:
         raise Unsupported(
             "The error of sampling of totals along a hierarchy was not measured; ask with kind 'population', for the privacy noise alone.",
@@ -226,5 +230,5 @@ def made(low: float, high: float, confidence: float, kind: Kind, method: str) ->
 
 def assumptions(observation: Seen | TreeObserved, kind: str) -> tuple[str, ...]:
     """What an answer of this kind assumes."""
-    sampling = ("Assumes independent Poisson counts.",) if kind == "parameter" else ()
+    sampling = (f"Assumes Poisson counts. {condition(observation)}",) if kind == "parameter" else ()
     return (*sampling, *observation.notes)

@@ -23,6 +23,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.errors import ParameterError
 from dalenius.inference import formula, simulation
 from dalenius.inference.calibration import Calibrated, calibrate, is_safe, largest_p, null_means, null_tables
+from dalenius.inference.drawn import condition
 from dalenius.inference.fitting import degrees_of_freedom, fit_one, statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.joint import JointObserved
@@ -103,15 +104,16 @@ def result(observation: Seen, level: Calibrated, title: str, method: str) -> Tes
 
 
 def sampling_note(observation: Seen) -> str:
-    """What is assumed of the counts."""
-    if isinstance(observation, JointObserved) and observation.dispersion is not None:
-        return (
-            "Assumes records that were drawn independently of one another, with weights that were fixed before, and the published law of"
-            " the noise."
+    """What is assumed of the counts, and of how their records were drawn."""
+    if isinstance(observation, JointObserved) and observation.is_weighted:
+        model = (
+            "Assumes weights that were fixed before records were drawn, and the published law of the noise."
         )
-    if observation.total is None:
-        return "Assumes independent Poisson counts and the published law of the noise."
-    return f"Assumes multinomial counts with the public total {observation.total:,} and the published law of the noise."
+    elif observation.total is None:
+        model = "Assumes Poisson counts and the published law of the noise."
+    else:
+        model = f"Assumes multinomial counts with the public total {observation.total:,} and the published law of the noise."
+    return f"{model} {condition(observation)}"
 
 
 def corrected_chi_square(

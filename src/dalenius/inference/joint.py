@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
+from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
@@ -34,8 +35,8 @@ Sampler = Callable[[int, np.random.Generator], FloatArray]
 class JointObserved:
     """Unbiased values with a covariance, and a way to draw such noise again.
 
-    `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, and what the weights
-    say for weighted counts.
+    `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, what the weights
+    say for weighted counts, and the rows of a unit where there are several.
     """
 
     axes: tuple[Axis, ...]
@@ -46,6 +47,9 @@ class JointObserved:
     notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
     dispersion: FloatArray | None = None
+    draws: Draws = Draws.UNSTATED
+    rows: int = 1
+    is_weighted: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
+from dalenius.core.estimate import Draws
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, UnknownName, Unsupported
@@ -43,6 +44,8 @@ class Observed:
     possible: NDArray[np.bool_]
     total: int | None = None
     notes: tuple[str, ...] = ()
+    draws: Draws = Draws.UNSTATED
+    rows: int = 1
 
     @property
     def shape(self) -> tuple[int, ...]:

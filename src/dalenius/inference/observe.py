@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalenius.core.law import Additive, Censored, Joint, Kernel, Withheld
+from dalenius.core.law import Additive, Censored, FloatArray, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
+from dalenius.inference import simulation
+from dalenius.inference.channel import Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
+from dalenius.inference.drawn import drawn_as, refuse_clusters, refuse_several_rows
 from dalenius.inference.joint import JointObserved, of_joint
 from dalenius.inference.observation import Observed, adjusted_note, find_table, of_block, refusal, reorder
 from dalenius.inference.weighted_table import is_weighted, of_weighted
@@ -17,19 +20,69 @@ Seen = Observed | JointObserved
 Source = Release | Seen | Sequence[Release]
 
 
-def observe(source: Source, *names: str, total: int | None = None, takes_weights: bool = False) -> Seen:
+def observe(
+    source: Source,
+    *names: str,
+    total: int | None = None,
+    takes_weights: bool = False,
+    of_process: bool = True,
+) -> Seen:
     """The table over the named axes (the first shown table if none are named), as an analyst may use it.
 
     `source` is a release, several releases of the same table (independent measurements of the same counts), or
     something already observed. `total` is the exact total where it is public. `takes_weights`: weighted counts are served too, with the
-    dispersion that their squared weights say.
+    dispersion that their squared weights say, and so are units with several rows. `of_process`: the analysis is about the process
+    behind the records, for which designs are refused whose errors it would understate.
     """
+    observation = _seen(source, names, total=total, takes_weights=takes_weights)
+    return _of_process(observation, takes_dispersion=takes_weights) if of_process else observation
+
+
+def _of_process(observation: Seen, *, takes_dispersion: bool) -> Seen:
+    """The same table for an analysis of independent draws, with a dispersion where units have several rows."""
+    refuse_clusters(observation.draws)
+    if observation.rows == 1 or (
+        isinstance(observation, JointObserved) and observation.dispersion is not None
+    ):
+        return observation
+    if not takes_dispersion or observation.total is not None:
+        refuse_several_rows(observation.rows)
+    if isinstance(observation, JointObserved):
+        return replace(observation, dispersion=np.full(observation.shape, float(observation.rows)))
+    return _dispersed(observation)
+
+
+def _dispersed(observation: Observed) -> JointObserved:
+    """Counts with additive noise as values with a covariance: units with several rows make them multiples of Poisson counts."""
+    channel = observation.channel
+    if not isinstance(channel, Shifted) or not observation.possible.all():
+        refuse_several_rows(observation.rows)
+    assert isinstance(channel, Shifted)
+    noise, size = channel.noise, observation.values.size
+
+    def draw(replicates: int, rng: np.random.Generator) -> FloatArray:
+        drawn = simulation.pick(noise.first, noise.pmf, (replicates, size), rng)
+        return np.asarray(drawn, dtype=np.float64)
+
+    return JointObserved(
+        axes=observation.axes,
+        values=observation.values.astype(np.float64),
+        covariance=np.diag(np.full(size, float(noise.variance))),
+        noise=draw,
+        notes=observation.notes,
+        dispersion=np.full(observation.shape, float(observation.rows)),
+        draws=observation.draws,
+        rows=observation.rows,
+    )
+
+
+def _seen(source: Source, names: Sequence[str], *, total: int | None, takes_weights: bool) -> Seen:
     if isinstance(source, Observed | JointObserved):
         return _named(source, names).with_total(total)
     if isinstance(source, Release) and takes_weights and is_weighted(source):
         if total is not None:
             raise Unsupported("A public total is one of records; weighted counts have none.", key="total")
-        return of_weighted(source, names)
+        return of_weighted(source, tuple(names))
     if isinstance(source, Release):
         return _single(source, names).with_total(total)
     return _several(source, names).with_total(total)
@@ -45,7 +98,7 @@ def _single(release: Release, names: Sequence[str]) -> Seen:
     withheld = [law for law in (release.law, *(b.law for b in release.blocks)) if isinstance(law, Withheld)]
     if withheld:
         raise refusal(withheld[0])
-    table = find_table(release, names)
+    table, drawn = find_table(release, names), drawn_as(release)
     if table.measure != "count":
         raise Unsupported(f"This analysis is for counts; the table shows {table.measure!r}.")
     wanted = tuple(names) or tuple(axis.name for axis in table.space.axes)
@@ -53,10 +106,10 @@ def _single(release: Release, names: Sequence[str]) -> Seen:
     block = _exact_block(release, table, wanted)
     if block is not None:
         observation = reorder(of_block(block, wanted), wanted)
-        return replace(observation, notes=note)
+        return replace(observation, notes=note, draws=drawn.draws, rows=drawn.rows)
     if isinstance(release.law, Joint):
         joint = of_joint(release, table, wanted)
-        return replace(joint, notes=note + joint.notes)
+        return replace(joint, notes=note + joint.notes, draws=drawn.draws, rows=drawn.rows)
     raise refusal(release.law)
 
 
@@ -101,7 +154,7 @@ def refuse_others(releases: Sequence[object]) -> None:
 
 
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
-    """Independent releases of the same table: each cell is seen several times."""
+    """Independent releases of the same table: each cell is observation several times."""
     refuse_repeats(releases)
     refuse_others(releases)
     parts = [_single(release, names) for release in releases]

@@ -23,6 +23,7 @@ from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
+from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_clusters, refuse_several_rows
 from dalenius.inference.interval import checked
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.noise import Noise
@@ -62,6 +63,10 @@ def parametric_bootstrap(
     """Intervals for the parameters of every cell of the first table."""
     checked(confidence)
     table, rng = release.table, simulation.generator(seed)
+    drawn = drawn_as(release)
+    refuse_clusters(drawn.draws)
+    refuse_census(drawn.draws)
+    refuse_several_rows(drawn.rows)
     if is_estimate(release.law) and isinstance(release.law, Joint):
         name = str(release.law.parameters["estimate"])
         if name not in MODELS:
@@ -85,6 +90,7 @@ def parametric_bootstrap(
         kind=Kind.NOISE_AND_SAMPLING,
         method=f"parametric bootstrap, {model} model, {replicates:,} simulated releases",
         is_simultaneous=False,
+        notes=(condition(drawn),),
         structural_zeros=frozenset(zeros),
     )
 

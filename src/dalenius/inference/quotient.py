@@ -104,7 +104,8 @@ def _ratio(
     covariance = noise_covariance(observation, np.stack([above, below]))
     if kind == "parameter":
         mean = np.maximum(x, 0.0)
-        covariance = covariance + (np.stack([above, below]) * mean) @ np.stack([above, below]).T
+        both = np.stack([above, below])
+        covariance = covariance + observation.rows * (both * mean) @ both.T
     up, down = float(above @ x), float(below @ x)
     value = up / down if down > 0 else float("nan")
     laws = None

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
+from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
+from dalenius.inference.drawn import drawn_as
 from dalenius.inference.observation import adjusted_note
 from dalenius.linear import joint
 from dalenius.linear.range_law import STRUCTURE as RANGES
@@ -32,6 +34,8 @@ class TreeObserved:
     measure: str = "count"
     notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
+    draws: Draws = Draws.UNSTATED
+    rows: int = 1
 
     @property
     def is_counted(self) -> bool:
@@ -84,7 +88,7 @@ def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
     if not tables:
         shown = "; ".join(table.name for table in release.tables)
         raise Unsupported(f"No shown table has all of {sorted(wanted)}; there are: {shown}.")
-    table = release.tables[min(tables)[1]]
+    table, drawn = release.tables[min(tables)[1]], drawn_as(release)
     assert isinstance(release.law, Joint)
     values = joint.linear_map(release, table)([block.values for block in release.blocks])
     return TreeObserved(
@@ -95,4 +99,6 @@ def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
         measure=table.measure,
         notes=adjusted_note(release),
         laws=tuple(block.law for block in release.blocks),
+        draws=drawn.draws,
+        rows=drawn.rows,
     )

@@ -21,6 +21,7 @@ from dalenius.core.law import Additive, FloatArray, Joint, law_from_dict
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
+from dalenius.inference.drawn import drawn_as, refuse_clusters, refuse_weights
 from dalenius.inference.joint import JointObserved, collapse_matrix, of_joint
 from dalenius.inference.noise import Noise
 from dalenius.linear.tabulation import WEIGHTED_LIST
@@ -35,10 +36,26 @@ def is_weighted(release: Release) -> bool:
 
 
 def of_weighted(release: Release, names: tuple[str, ...]) -> JointObserved:
-    """The weighted counts over the named axes, or those of the first table."""
+    """The weighted counts over the named axes, or those of the first table; refused where no design says how records were drawn."""
     assert isinstance(release.law, Joint)
-    if release.law.structure == WEIGHTED_LIST:
-        return _listed(release, release.law, names)
+    drawn = drawn_as(release)
+    refuse_clusters(drawn.draws)
+    refuse_weights(drawn.draws)
+    counts = _weighted(release, release.law, names)
+    assert counts.dispersion is not None
+    return replace(
+        counts,
+        dispersion=drawn.rows * counts.dispersion,
+        rows=drawn.rows,
+        draws=drawn.draws,
+        is_weighted=True,
+    )
+
+
+def _weighted(release: Release, law: Joint, names: tuple[str, ...]) -> JointObserved:
+    """From the two tables, or from both lists."""
+    if law.structure == WEIGHTED_LIST:
+        return _listed(release, law, names)
     counts, squares = release.tables
     if any(counts.space.structural_zeros):
         raise Unsupported(
@@ -46,9 +63,13 @@ def of_weighted(release: Release, names: tuple[str, ...]) -> JointObserved:
         )
     axes = counts.space.axes
     order = _order(counts, names)
-    law = release.blocks[0].law
-    assert isinstance(law, Additive)
-    noise, step, collapse = Noise.of(law), float(law.step), collapse_matrix(counts.space.shape, order)
+    measured = release.blocks[0].law
+    assert isinstance(measured, Additive)
+    noise, step, collapse = (
+        Noise.of(measured),
+        float(measured.step),
+        collapse_matrix(counts.space.shape, order),
+    )
 
     def draw(replicates: int, rng: np.random.Generator) -> FloatArray:
         drawn = simulation.pick(noise.first, noise.pmf, (replicates, counts.space.size), rng)

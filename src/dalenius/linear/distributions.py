@@ -6,7 +6,7 @@ sample where the process behind the records is asked about. How far the worst po
 pseudo-random points, so that every product shows the same band.
 
 Requires
-    Independent additive noise of public laws; records that are independent draws of the process, for the band with sampling.
+    Independent additive noise of public laws; units that are independent draws of the process, for the band with sampling.
 Evidence
     verify/distributions.py: how often the whole curve is in its band.
 References
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.estimate import rows_per_unit
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Block
 from dalenius.errors import InternalError
@@ -101,7 +102,7 @@ class Distribution:
         points = len(parameters["points"])
         self.bins, curves = points + 1, cells // points
         self.widths = tuple(int(w) for w in parameters["widths"])
-        size = parameters.get("size")
+        size, self.rows = parameters.get("size"), rows_per_unit(parameters)
         self.is_known = size is not None
         self.counted = [_counted(block, curves) for block in blocks]
         self.variances = tuple(level.variance for level in self.counted)
@@ -120,7 +121,7 @@ class Distribution:
         """Of every point, flat."""
         f = self.values
         noise = point_variances(self.bins, self.widths, self.variances, np.nan_to_num(f), self.is_known)
-        sampling = f * (1 - f) / self.records[:, None] if with_sampling else 0.0
+        sampling = self.rows * f * (1 - f) / self.records[:, None] if with_sampling else 0.0
         return np.asarray(noise / self.records[:, None] ** 2 + sampling).reshape(-1)
 
     def half_widths(self, confidence: float, is_sampling: bool) -> FloatArray:
@@ -133,7 +134,7 @@ class Distribution:
                 continue
             off = below - whole[:, None] * shares
             if is_sampling:
-                off = off + np.sqrt(n) * _bridges(shares)
+                off = off + np.sqrt(self.rows * n) * _bridges(shares)
             halves.append(float(np.quantile(np.abs(off).max(axis=1), confidence)) / n)
         return np.array(halves)
 

@@ -5,10 +5,11 @@ noise and sampling  its error for the process behind the population: privacy noi
 
 A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
 treated on the log scale and correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
-by one, with replacement: sums of squared weights, at least what a design of independent inclusions has.
+by one, with replacement: sums of squared weights, at least what a design of independent inclusions has. Where a unit has up to k rows,
+the variance of sampling is k times that of independent rows (`core/estimate.py`).
 
 Requires
-    Independent additive noise of public laws; rows that are independent draws of the process, for the second error.
+    Independent additive noise of public laws; units that are independent draws of the process, for the second error.
 Evidence
     verify/estimates.py: coverage of both errors by simulation.
 References
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.estimate import draws_of, rows_per_unit
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
 from dalenius.linear.clipping import chosen
@@ -94,7 +96,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
         return lower, upper
 
-    return replace(estimate, ends=cut)
+    has_sampling = draws_of(law.parameters).has_sampling()
+    return replace(estimate, ends=cut, sampled=estimate.sampled if has_sampling else None)
 
 
 def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estimated:
@@ -138,6 +141,7 @@ def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) 
             centre=parts.number("centre"),
             low=parts.number("low"),
             high=parts.number("high"),
+            rows=parts.rows,
         ),
     )
     unit = np.tile([parts.number("scale") ** power for power in family.powers], len(made.values))
@@ -225,6 +229,11 @@ class Parts:
     def has(self, name: str) -> bool:
         return name in self.places
 
+    @property
+    def rows(self) -> int:
+        """By how much the sampling variance of independent rows is multiplied."""
+        return rows_per_unit(self.parameters)
+
     def raw(self, name: str) -> Form:
         form, factor = self.measured.form(self.places[name]), self.number(f"{name} factor", 1)
         return form if factor == 1 else form.times(1 / factor)
@@ -281,7 +290,7 @@ def _quotient(
         sampling = (
             np.maximum(squares.values, 0.0) * b / np.maximum(b - 1, 1) if least == 1 else squares.values
         )
-        sampling, uncertainty = np.maximum(sampling, 0.0), squares.variance
+        sampling, uncertainty = parts.rows * np.maximum(sampling, 0.0), parts.rows**2 * squares.variance
     quadratic = (above.variance, above.covariance(below), below.variance)
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
@@ -292,7 +301,7 @@ def _quotient(
             fourth=residual.fourth,
             uncertainty=uncertainty if is_sampling and not is_binomial else 0.0,
             sampling=more,
-            records=b if least == 1 else records,
+            records=(b if least == 1 else records) / parts.rows,
             is_student=bool(parts.parameters.get("student")),
         )
         exact = None if is_sampling else residual.exact_half(confidence)
@@ -301,7 +310,7 @@ def _quotient(
         c0, c1, c2 = quadratic
         if is_sampling and is_binomial:
             # The variance of a binomial count at each theta in question, as in Wilson's interval.
-            c1, c2 = c1 - b / 2, c2 - b
+            c1, c2 = c1 - parts.rows * b / 2, c2 - parts.rows * b
         elif is_sampling:
             c0 = c0 + more
         lower, upper = _roots(b**2 - q**2 * c2, a * b - q**2 * c1, a**2 - q**2 * c0)
@@ -365,10 +374,12 @@ def _clipped_mean(parts: Parts) -> Estimated:
         fewest = np.maximum(count.values - NormalDist().inv_cdf(1 - 4 * tail) * np.sqrt(count.variance), 1.0)
         shares = []
         for name in ("under", "over"):
-            rows = parts.raw(name)
-            most = np.maximum(rows.values + np.asarray(rows.exact_half(1 - 2 * tail)), 0.0)
+            cut = parts.raw(name)
+            most = np.maximum(cut.values + np.asarray(cut.exact_half(1 - 2 * tail)), 0.0)
             if is_sampling:
-                most = most + z**2 / 2 + z * np.sqrt(most + z**2 / 4)
+                # Rows come in numbers of up to so many at once: at most that multiple of a Poisson number.
+                rows = parts.rows
+                most = most + rows * z**2 / 2 + z * np.sqrt(rows * most + (rows * z) ** 2 / 4)
             shares.append(np.clip(most / fewest, 0.0, 1.0))
         return inner[0] - scale * room[0] * shares[0], inner[1] + scale * room[1] * shares[1]
 
@@ -436,7 +447,7 @@ def _weighted_total(parts: Parts) -> Estimated:
     noise, sampling, uncertainty = total.variance, np.zeros(1), np.zeros(1)
     if parts.has("squares"):
         squares = parts.raw("squares").times(parts.number("squares unit"))
-        sampling, uncertainty = np.maximum(squares.values, 0.0), squares.variance
+        sampling, uncertainty = parts.rows * np.maximum(squares.values, 0.0), parts.rows**2 * squares.variance
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         if not is_sampling:
@@ -469,8 +480,8 @@ def _variance(parts: Parts) -> Estimated:
         third, fourth = parts.power("cubes"), parts.power("fourths")
         form = fourth.times(1 / n).plus(third, -4 * mean / n)
         central = form.values + 6 * mean**2 * second - 3 * mean**4
-        sampled = np.maximum(central - value**2, 0.0) / n
-        uncertainty = form.variance / n**2
+        sampled = parts.rows * np.maximum(central - value**2, 0.0) / n
+        uncertainty = parts.rows**2 * form.variance / n**2
     return _smooth(value, gradient, sampled, uncertainty, scale=scale, shape=_logarithmic)
 
 
@@ -513,7 +524,7 @@ def _co_moments(parts: Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]
 
 def _covariance(parts: Parts) -> Estimated:
     n, (xx, yy, xy), (_, _, gradient) = _co_moments(parts)
-    sampled = (np.maximum(xx, 0) * np.maximum(yy, 0) + xy**2) / n
+    sampled = parts.rows * (np.maximum(xx, 0) * np.maximum(yy, 0) + xy**2) / n
     wider = n / (n - 1)
     return _smooth(wider * xy, gradient, sampled, np.zeros(1), scale=parts.number("scale", 1), shape=_plain)
 
@@ -530,7 +541,7 @@ def _correlation(parts: Parts) -> Estimated:
         .plus(gradients[0], -value / (2 * xx))
         .plus(gradients[1], -value / (2 * yy))
     )
-    sampled = (1 - value**2) ** 2 / np.maximum(n - 3, 1)
+    sampled = (1 - value**2) ** 2 / np.maximum(n / parts.rows - 3, 1)
     return _smooth(value, gradient, sampled, np.zeros(1), scale=1.0, shape=_fisher)
 
 

@@ -6,7 +6,7 @@ and brings no bias. What the noise and the sampling may have done is replayed fr
 each replay is fitted in the same way; nothing is drawn at random, so that every product shows the same interval.
 
 Requires
-    Independent additive noise of public laws; rows that are independent draws of the family, so many that their sums are nearly normal.
+    Independent additive noise of public laws; units that are independent draws of the family, so many that their sums are nearly normal.
 Evidence
     verify/families.py: coverage of both errors by simulation.
 References
@@ -63,7 +63,10 @@ class Family:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FamilySums:
-    """What was measured in each cell, as forms: number of rows, total and squares about `centre`; bounds in steps."""
+    """What was measured in each cell, as forms: number of rows, total and squares about `centre`; bounds in steps.
+
+    `rows` is the largest number of rows of one unit, by which variances of sampling are multiplied.
+    """
 
     count: Form
     total: Form
@@ -71,6 +74,7 @@ class FamilySums:
     centre: float
     low: float
     high: float
+    rows: int = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,8 +136,8 @@ def fitted(family: Family, sums: FamilySums) -> FittedFamily:
     expected = np.stack([_expected(family, sums, theta) for theta in values])
     rows = np.maximum(np.broadcast_to(sums.count.values, len(values)), 1.0)[:, None]
     mean, root, mixed, rest, square = (part[:, None] for part in expected.T)
-    moved = np.sqrt(rows) * root * drawn[0]
-    moved_squares = np.sqrt(rows) * (mixed * drawn[0] + rest * drawn[1])
+    moved = np.sqrt(sums.rows * rows) * root * drawn[0]
+    moved_squares = np.sqrt(sums.rows * rows) * (mixed * drawn[0] + rest * drawn[1])
     total_start = rows * mean - np.broadcast_to(sums.total.values, len(values))[:, None]
     squares_start = 0.0
     if sums.squares is not None:

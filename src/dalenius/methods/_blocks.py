@@ -28,11 +28,12 @@ from dalenius.measurements._logistic import Design, Predictor
 from dalenius.measurements._models import MODELS
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.methods._design import design_law, has_sampling, no_sampling
 from dalenius.methods._moments import (
-    NOISE_ALONE,
     MeasuredPart,
     estimate_tables,
     plan_estimate,
+    sampling_notes,
     typical_blocks,
     wants_sampling,
 )
@@ -290,7 +291,7 @@ def _narrowest(
 
 def _remarks(question: Question) -> tuple[str, ...]:
     own = [remark("function")] if str(question.parameter("model")) == FUNCTION else []
-    return (remark("blocks"), *own, *(() if wants_sampling(question) else (NOISE_ALONE,)))
+    return (remark("blocks"), *own, *sampling_notes(question))
 
 
 def _grid(blocks: Blocks) -> dict[str, Any]:
@@ -358,6 +359,11 @@ def _refusal(question: Question) -> str:
 
 def _median(question: Question, blocks: Blocks) -> TablePlan:
     """The median of the blocks between two ends that noise and sampling leave in between."""
+    if not has_sampling(question):
+        raise Unsupported(
+            f'The median of blocks has no error without its ends. {no_sampling(question)} Use aggregate = "mean".',
+            key="aggregate",
+        )
     if not wants_sampling(question):
         raise Unsupported(
             'The median of blocks has no error without its ends; leave error = "noise" out.', key="error"
@@ -385,7 +391,8 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
             "origin": plain(blocks.lower),
             "limits": [plain(blocks.lower), plain(blocks.upper)],
             "size": blocks.count,
-        },
+        }
+        | design_law(question),
     )
     error = sqrt(6.28 * prediction.of_block(blocks.count) * selection.ranks(0).noise[0]) / blocks.count
     return priced(
@@ -452,7 +459,8 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
             "arrays": [array for part in parts for array in part.arrays],
             "limits": [plain(blocks.lower), plain(blocks.upper)],
         }
-        | {key: str(value) for key, value in _grid(blocks).items()},
+        | {key: str(value) for key, value in _grid(blocks).items()}
+        | design_law(question),
     )
     error = sqrt(noise(prediction, blocks.count))
     plan = priced(

@@ -27,9 +27,9 @@ from dalenius.linear.clipping import KINDS, moves
 from dalenius.linear.estimates import CLIPPED_MEAN, STRUCTURE, estimated
 from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._design import design_law
 from dalenius.methods._moments import (
     MANY,
-    NOISE_ALONE,
     MeasuredPart,
     check_reach,
     check_size,
@@ -37,6 +37,7 @@ from dalenius.methods._moments import (
     noisy,
     public_size,
     rows_with,
+    sampling_notes,
     typical_blocks,
     typical_records,
     wants_sampling,
@@ -124,7 +125,7 @@ def plan_clipped_mean(question: Question) -> TablePlan:
         | {"share": str(part), "candidates": len(first.candidates)},
         warnings=(
             remark("clipped_share" if has_shares else "clipped_mean"),
-            *(() if wants_sampling(question) else (NOISE_ALONE,)),
+            *sampling_notes(question),
         ),
         refusal=f"Learned bounds do not fit {question.budget.definition!r} at this budget.",
     )
@@ -244,7 +245,8 @@ def _law(
             "ceiling": str(bounds.high),
             "scale": plain(bounds.step),
         }
-        | ({} if size is None else {"size": size}),
+        | ({} if size is None else {"size": size})
+        | design_law(question),
     )
 
 

@@ -23,6 +23,7 @@ from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.estimates import STRUCTURE, estimated
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._design import design_law, design_notes, has_sampling
 from dalenius.methods._priced import priced, share
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
@@ -79,9 +80,16 @@ def typical_records(question: Question) -> int:
     return TYPICAL if size is None else max(1, size // question.space.size)
 
 
-def wants_sampling(question: Question) -> bool:
-    """Whether the error of sampling is asked for, as it is unless the request says otherwise."""
-    return bool(question.parameter("error", SAMPLING) == SAMPLING)
+def wants_sampling(question: Question, *, is_weighted: bool = False) -> bool:
+    """Whether the error of sampling is measured: unless the request says otherwise, or no design allows it."""
+    is_asked = question.parameter("error", SAMPLING) == SAMPLING
+    return is_asked and has_sampling(question, is_weighted=is_weighted)
+
+
+def sampling_notes(question: Question, *, is_weighted: bool = False) -> tuple[str, ...]:
+    """Notes on the error of sampling, where a request may leave it out: not asked for, not stated and why, or what it holds for."""
+    is_asked = question.parameter("error", SAMPLING) == SAMPLING
+    return design_notes(question, is_asked=is_asked, is_weighted=is_weighted)
 
 
 def rows_with(question: Question, *others: str) -> TableQuery:
@@ -215,7 +223,8 @@ def plan_estimate(
     law = Joint(
         STRUCTURE,
         {"estimate": estimate, "arrays": arrays, "limits": [_text(end) for end in limits]}
-        | {key: _text(value) for key, value in public.items()},
+        | {key: _text(value) for key, value in public.items()}
+        | design_law(question),
     )
     measurements = tuple(part.measurement for part in parts)
     space = question.space if shown is None else shown

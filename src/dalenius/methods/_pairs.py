@@ -9,6 +9,7 @@ from dalenius.core.domain import Bounds
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.errors import Unsupported
+from dalenius.methods._design import design_notes
 from dalenius.methods._moments import (
     CLIPPED,
     MeasuredPart,
@@ -162,5 +163,5 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
         | constants(bounds)
         | of_both(question, other),
         (-largest, largest) if is_covariance else (Fraction(-1), Fraction(1)),
-        warnings=(CLIPPED, NORMAL),
+        warnings=(CLIPPED, NORMAL, *design_notes(question)),
     )

@@ -19,11 +19,12 @@ from dalenius.linear.ranks import levels
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._design import design_law
 from dalenius.methods._moments import (
     CLIPPED,
-    NOISE_ALONE,
     public_size,
     rows_with,
+    sampling_notes,
     typical_records,
     wants_sampling,
 )
@@ -99,7 +100,8 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
             "limits": [plain(bounds.lower), plain(bounds.upper)],
         }
         | ({} if size is None else {"size": size})
-        | ({} if has_ends else {"ends": False}),
+        | ({} if has_ends else {"ends": False})
+        | design_law(question),
     )
     largest = sqrt(max(selection.ranks(0).noise))
     return QuantilesPlan(
@@ -120,7 +122,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
             "rank_error": largest,
             "step": plain(bounds.step),
         },
-        warnings=(*question.definition.warnings, CLIPPED, *(() if has_ends else (NOISE_ALONE,))),
+        warnings=(*question.definition.warnings, CLIPPED, *sampling_notes(question)),
         limits=(float(bounds.lower), float(bounds.upper)),
         selection=selection,
         count=count,

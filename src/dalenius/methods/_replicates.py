@@ -30,6 +30,7 @@ from dalenius.linear.estimates import BOOTSTRAP, STRUCTURE
 from dalenius.linear.replicates import Replicates, sum_variance
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
+from dalenius.methods._design import has_sampling, no_sampling
 from dalenius.methods._moments import estimate_tables, typical_records
 from dalenius.methods._priced import priced
 from dalenius.spec.question import Question
@@ -159,6 +160,7 @@ def plan_replicates(
         sums=sums,
     )
     law = _law(step, measure, added, size, scale, limits, is_quotient=is_quotient)
+    law = replace(law, parameters={**law.parameters, **_stated(question)})
     space = question.space
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
@@ -180,11 +182,22 @@ def plan_replicates(
             remark("bounded"),
             remark("resampled"),
             *_clustered(near.max_rows),
+            *(
+                ()
+                if question.domain.draws
+                else (remark("if_units_independent" if near.max_rows > 1 else "if_independent"),)
+            ),
             *_advice(preview, moments),
         ),
         evidence=step.evidence,
         refusal=f"These replicates do not fit {budget.definition!r} at this budget.",
     )
+
+
+def _stated(question: Question) -> dict[str, Any]:
+    """How rows were drawn; how many rows a unit has is a part of the price, and stands in the law as such."""
+    draws = question.domain.draws
+    return {"draws": str(draws)} if draws else {}
 
 
 def _number(question: Question) -> int:
@@ -210,6 +223,11 @@ def _check(question: Question) -> None:
     if question.scope is not Scope.EVERYWHERE:
         raise Unsupported(
             f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price for it.',
+            key="error",
+        )
+    if not has_sampling(question):
+        raise Unsupported(
+            f'error = "bootstrap" measures the error of sampling. {no_sampling(question)} Use error = "noise", or leave error out.',
             key="error",
         )
     if question.mechanism is not None:

@@ -9,7 +9,6 @@ from dalenius.errors import Unsupported
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.methods._moments import (
     CLIPPED,
-    NOISE_ALONE,
     MeasuredPart,
     constants,
     middle,
@@ -17,6 +16,7 @@ from dalenius.methods._moments import (
     plan_estimate,
     public_size,
     rows_with,
+    sampling_notes,
     squares_part,
     totals_part,
     wants_sampling,
@@ -58,7 +58,7 @@ def plan_variance(question: Question, estimate: str, largest: Fraction) -> Table
         tuple(parts),
         {"size": size, "scale": bounds.step} | constants(bounds),
         (Fraction(0), largest),
-        warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+        warnings=(CLIPPED, *sampling_notes(question)),
     )
 
 

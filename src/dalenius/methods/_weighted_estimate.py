@@ -17,12 +17,12 @@ from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.methods._moments import (
     CLIPPED,
-    NOISE_ALONE,
     MeasuredPart,
     check_size,
     noisy,
     plan_estimate,
     rows_with,
+    sampling_notes,
     wants_sampling,
 )
 from dalenius.methods._pairs import OTHER, OTHER_SQUARES, other_of
@@ -47,7 +47,7 @@ _BINS = {1: (32, 64), 2: (16, 16, 16)}
 def plan_weighted_mean(question: Question) -> TablePlan:
     """Hajek's mean: both weighted totals, from the lower bound up and from the upper one down, and three sums of squared weights."""
     weight, weights = _weight_of(question)
-    bounds, has_sampling = question.bounds, wants_sampling(question)
+    bounds, has_sampling = question.bounds, wants_sampling(question, is_weighted=True)
     width = bounds.high - bounds.low
     if width == 0:
         raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
@@ -134,7 +134,7 @@ def plan_weighted_total(question: Question) -> TablePlan:
     """The sum of w x, and of its squares."""
     weight, weights = _weight_of(question)
     bounds = question.bounds
-    has_sampling = wants_sampling(question)
+    has_sampling = wants_sampling(question, is_weighted=True)
     part = 1 - DESIGN if has_sampling else Fraction(1)
     parts = [_total(question, question.of, "total", weights, part, has_other=False)]
     if has_sampling:
@@ -162,13 +162,13 @@ def plan_weighted_ratio(question: Question) -> TablePlan:
             f"The variable below the line must not be negative; {other!r} may be, by its bounds.",
             variable=other,
         )
-    half = (1 - DESIGN_OF_TWO if wants_sampling(question) else Fraction(1)) / 2
+    half = (1 - DESIGN_OF_TWO if wants_sampling(question, is_weighted=True) else Fraction(1)) / 2
     parts = [
         _total(question, question.of, "total", weights, half, has_other=True),
         _total(question, other, OTHER, weights, half, has_other=True),
     ]
     units: dict[str, object] = {}
-    if wants_sampling(question):
+    if wants_sampling(question, is_weighted=True):
         x_most, y_most = (max(abs(one.low), abs(one.high), 1) for one in (bounds, beside))
 
         def numbers(w: int, x: int, y: int) -> Sequence[int]:
@@ -277,9 +277,9 @@ def _planned(
         *warnings,
         remark("fixed_weights"),
         CLIPPED,
-        *(() if wants_sampling(question) else (NOISE_ALONE,)),
+        *sampling_notes(question, is_weighted=True),
     )
-    if wants_sampling(question):
+    if wants_sampling(question, is_weighted=True):
         warnings = (*warnings, remark("design_error"))
     return plan_estimate(
         question,

@@ -25,6 +25,7 @@ from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.linear.distributions import nodes_of, point_variances
 from dalenius.linear.estimates import CURVES, STRUCTURE, estimated
 from dalenius.measurements.noisy import Noisy
+from dalenius.methods._design import design_law, design_notes
 from dalenius.methods._moments import CLIPPED, estimate_tables, public_size, typical_records
 from dalenius.methods._priced import priced, share
 from dalenius.spec.document import Exact, Part, Whole
@@ -194,7 +195,8 @@ def _plan(question: Question, points: tuple[int, ...]) -> TablePlan:
     law = Joint(
         STRUCTURE,
         {"estimate": CURVES, "points": texts, "widths": list(widths), "limits": ["0", "1"]}
-        | ({} if size is None else {"size": size}),
+        | ({} if size is None else {"size": size})
+        | design_law(question),
     )
     axis = Axis(variable=AXIS, labels=tuple(texts))
     zeros = frozenset((*cell, k) for cell in question.space.structural_zeros for k in range(len(points)))
@@ -208,7 +210,7 @@ def _plan(question: Question, points: tuple[int, ...]) -> TablePlan:
         strategy="distribution",
         limits=(0.0, 1.0),
         preview=_preview(question, law, measurements, shown.size),
-        warnings=(CLIPPED,),
+        warnings=(CLIPPED, *design_notes(question)),
         refusal=f"Counts of several levels do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
 
@@ -231,7 +233,10 @@ def _preview(question: Question, law: Joint, measurements: tuple[Noisy, ...], ce
         float(upper[middle] - lower[middle]) / 2
         for lower, upper in (typical.ends(0.95, kind) for kind in (False, True))
     ]
-    assert typical.sampled is not None
+    sampling = {}
+    if typical.sampled is not None:
+        error = sqrt(float(typical.sampled.max()))
+        sampling = {"std_error_with_sampling": error, "half_width_95_with_sampling": halves[1]}
     return {
         "cells": cells,
         "structural_zeros": len(question.space.structural_zeros) * len(law.parameters["points"]),
@@ -239,7 +244,6 @@ def _preview(question: Question, law: Joint, measurements: tuple[Noisy, ...], ce
         "levels": len(measurements),
         "std_error": sqrt(float(typical.variance.max())),
         "half_width_95": halves[0],
-        "std_error_with_sampling": sqrt(float(typical.sampled.max())),
-        "half_width_95_with_sampling": halves[1],
+        **sampling,
         "law": measurements[0].law.to_dict(),
     }

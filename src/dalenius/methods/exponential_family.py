@@ -13,6 +13,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.families import FAMILIES
+from dalenius.methods._design import design_notes
 from dalenius.methods._moments import (
     constants,
     plan_estimate,
@@ -131,7 +132,7 @@ class ExponentialFamilyMethod:
             family.ends,
             measure="exponential_family",
             shown=CellSpace((*question.space.axes, parameters), zeros),
-            warnings=(remark("family"),),
+            warnings=(remark("family"), *design_notes(question)),
         )
 
     @staticmethod

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dalenius.core.domain import DROP
+from dalenius.core.estimate import Draws
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -31,9 +32,9 @@ from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
+from dalenius.methods._design import no_sampling
 from dalenius.methods._moments import (
     CLIPPED,
-    NOISE_ALONE,
     SAMPLING,
     TYPICAL,
     MeasuredPart,
@@ -43,6 +44,7 @@ from dalenius.methods._moments import (
     plan_estimate,
     public_size,
     rows_with,
+    sampling_notes,
     squares_part,
     totals_part,
     wants_sampling,
@@ -288,12 +290,16 @@ def _moments(question: Question, *, has_sampling: bool) -> TablePlan:
         tuple(parts),
         {"size": size, "scale": bounds.step} | constants(bounds),
         (bounds.lower, bounds.upper),
-        warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+        warnings=(CLIPPED, *sampling_notes(question)),
     )
 
 
 def _together(question: Question, size: int | None, *, has_sampling: bool) -> TablePlan:
     """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace."""
+    if question.domain.draws in (Draws.CENSUS, Draws.CLUSTERS):
+        raise Unsupported(
+            f'moments = "together" measures the error of sampling. {no_sampling(question)}', key="moments"
+        )
     if size is None or not has_sampling:
         raise Unsupported(
             'moments = "together" is for the mean of a public number of rows, with error = "sampling": relation = "replace", a declared'
@@ -320,7 +326,7 @@ def _together(question: Question, size: int | None, *, has_sampling: bool) -> Ta
         (part,),
         {"size": size, "scale": bounds.step} | constants(bounds) | factors,
         (bounds.lower, bounds.upper),
-        warnings=(CLIPPED,),
+        warnings=(CLIPPED, *sampling_notes(question)),
     )
 
 

@@ -15,6 +15,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Filter
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.methods._design import design_notes
 from dalenius.methods._moments import MeasuredPart, noisy, plan_estimate, public_size
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
@@ -163,6 +164,7 @@ def _counted(question: Question, condition: Filter, scale: Fraction) -> TablePla
         (part,),
         {"size": size, "scale": scale},
         (Fraction(0), scale),
+        warnings=design_notes(question),
     )
 
 

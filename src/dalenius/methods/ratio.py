@@ -14,11 +14,11 @@ from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.methods._moments import (
     CLIPPED,
-    NOISE_ALONE,
     of_both,
     plan_estimate,
     public_size,
     rows_with,
+    sampling_notes,
     squares_part,
     wants_sampling,
     whole_size,
@@ -132,7 +132,7 @@ class RatioMethod:
             {"scale": per * bounds.step / beside.step, "least": Fraction(least).limit_denominator(1000)}
             | of_both(question, other),
             ("0" if bounds.low >= 0 else "-inf", "inf"),
-            warnings=(CLIPPED, *(() if has_sampling else (NOISE_ALONE,))),
+            warnings=(CLIPPED, *sampling_notes(question)),
         )
 
     @staticmethod

@@ -1,7 +1,7 @@
 """One row per cell, with a sign between the fields: one column per variable, then value, std_error, lower, upper, status.
 
 After them stands what the numbers are about: measure, unit and filter, on every row, so that a file keeps its subject when it
-is filtered or joined with others.
+is filtered or joined with others; and where numbers have an error with sampling, the condition under which it holds.
 """
 
 import csv
@@ -16,10 +16,11 @@ from dalenius.core.release import Release, Table
 from dalenius.linear.answers import labelled_table
 from dalenius.linear.tabulation import COLUMNS, columns_of, header, number_columns, status, tidy_list
 from dalenius.spec.answer import as_read
-from dalenius.spec.speech import conditions, heading, shown_measure, unit_of
+from dalenius.spec.speech import conditions, heading, sampling_condition, shown_measure, unit_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SUBJECT = ("measure", "unit", "filter")
+CONDITION = "sampling"
 
 
 def delimited(release: Release, table: Table | None, confidence: float, delimiter: str) -> str:
@@ -35,15 +36,20 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
         one = table or release.table
         release = release.owner(one)
         head = header(one.space, columns_of([one]))
-        names = [*head, *_subject_names(head)]
-        lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter)]
+        has_sampling = one.sampled is not None
+        names = [*head, *_subject_names(head, has_sampling=has_sampling)]
+        lines = [
+            _joined(names, delimiter),
+            *_rows(release, one, confidence, delimiter, has_sampling=has_sampling),
+        ]
         return "\n".join(lines) + "\n"
     axes = list(dict.fromkeys(axis.name for t in release.tables for axis in t.space.axes))
     first = "table" if "table" not in axes else "table_of_release"
     shown = columns_of(release.tables)
     columns = [f"{name}_category" if name in shown else name for name in axes]
-    lines = [_joined([first, *columns, *shown, *_subject_names([first, *columns])], delimiter)]
     has_sampling = len(shown) > len(COLUMNS)
+    about = _subject_names([first, *columns], has_sampling=has_sampling)
+    lines = [_joined([first, *columns, *shown, *about], delimiter)]
     for part, each in [(own, table) for own in release.parts for table in own.tables]:
         # Two tables of a batch may differ in their conditions alone; their titles tell them apart.
         name = part.about.title if release.members else ""
@@ -54,9 +60,10 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     return "\n".join(lines) + "\n"
 
 
-def _subject_names(taken: Sequence[str]) -> list[str]:
+def _subject_names(taken: Sequence[str], *, has_sampling: bool) -> list[str]:
     """Names of the last columns; a variable of such a name keeps it."""
-    return [f"{name}_of_table" if name in taken else name for name in SUBJECT]
+    names = (*SUBJECT, CONDITION) if has_sampling else SUBJECT
+    return [f"{name}_of_table" if name in taken else name for name in names]
 
 
 def _rows(
@@ -66,13 +73,15 @@ def _rows(
     delimiter: str,
     columns: Sequence[str] = (),
     *,
-    has_sampling: bool | None = None,
+    has_sampling: bool,
 ) -> list[str]:
     """The lines of one table, its axes under the given columns."""
     numbers = number_columns(release, table, confidence, has_sampling=has_sampling)
     subject = release.about
     filters = [*conditions(subject), *([subject.universe] if subject.universe else [])]
-    words = (shown_measure(release, table), unit_of(release, table), "; ".join(filters))
+    words = [shown_measure(release, table), unit_of(release, table), "; ".join(filters)]
+    if has_sampling:
+        words.append("" if table.sampled is None else sampling_condition(release))
     about = delimiter.join(_label(text, delimiter) for text in words)
     own = [axis.name for axis in table.space.axes]
     stubs = _stubs(table, [own.index(name) if name in own else -1 for name in columns or own], delimiter)

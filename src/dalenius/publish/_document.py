@@ -93,6 +93,8 @@ def _heading(release: Release) -> dict[str, Any]:
     # A release that was stored without a subject keeps its bytes.
     subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
     provenance = {part.name: getattr(release.provenance, part.name) for part in fields(release.provenance)}
+    # Documents of data sets that do not say how their records were drawn do not mention it.
+    provenance = {name: value for name, value in provenance.items() if value or name != "draws"}
     return {
         "format": FORMAT,
         "status": str(release.status),

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Lookup, Variable
+from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
@@ -75,6 +76,17 @@ class UnitPart(Part):
                 'max_rows above 1 needs the column that identifies a unit: id = "…" in [unit].'
             )
         return self
+
+
+class DesignPart(Part):
+    """[design]: how the rows were drawn, on which every error of sampling rests."""
+
+    section: ClassVar[str] = "[design]"
+
+    draws: Literal["independent", "census", "clusters"] = Field(
+        description="independent: units were drawn one by one, with known chances; census: everybody is there; clusters: units"
+        " were drawn together, such as the persons of a household or of a village."
+    )
 
 
 class VariablePart(Part):
@@ -266,6 +278,10 @@ class DatasetDocument(Document):
 
     dataset: DatasetPart
     unit: UnitPart = UnitPart()
+    design: DesignPart | None = Field(
+        default=None,
+        description="How the rows were drawn; without it, errors of sampling hold under a condition.",
+    )
     variables: dict[Name, VariablePart] = Field(min_length=1)
     records: dict[Name, RecordPart] = Field(
         default_factory=dict,
@@ -335,6 +351,7 @@ class DatasetDocument(Document):
                 max_rows=self.unit.max_rows,
             ),
             unit_id=self.unit.id,
+            draws=Draws.UNSTATED if self.design is None else Draws(self.design.draws),
             public_size=self.dataset.size,
             is_public=self.dataset.public,
             structural_zeros=self._zeros(variables),

@@ -88,6 +88,10 @@ class ProvenanceEntry(_Entry):
     guarantee: str
     warnings: tuple[str, ...]
     is_tainted: bool = Field(description="made with recorded randomness: not private")
+    draws: str = Field(
+        default="",
+        description="how the records were drawn: independent, census or clusters; left out where not declared",
+    )
 
 
 class ConditionEntry(_Entry):

@@ -154,6 +154,38 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "en": "Values outside the declared bounds count as the bounds; estimates and their errors are of those values.",
         "de": "Werte außerhalb der erklärten Schranken zählen als die Schranken; Schätzungen und ihre Fehler gelten für diese Werte.",
     },
+    "census": {
+        "en": "The data are a census: nobody was sampled, so that there is no error of sampling, and the error stated is that of the"
+        " privacy noise alone.",
+        "de": "Die Daten sind eine Vollerhebung: Es wurde keine Stichprobe gezogen, also gibt es keinen Stichprobenfehler, und der"
+        " angegebene Fehler ist der des Schutzrauschens allein.",
+    },
+    "clusters": {
+        "en": "The records were drawn in clusters, whose error of sampling is not computed: the error stated is that of the privacy"
+        " noise alone.",
+        "de": "Die Datensätze wurden in Klumpen gezogen, deren Stichprobenfehler nicht berechnet wird: Der angegebene Fehler ist der"
+        " des Schutzrauschens allein.",
+    },
+    "weights_without_design": {
+        "en": "The data set does not say how its records were drawn ([design] in its document), and with survey weights no error of"
+        " sampling is stated without that: the error stated is that of the privacy noise alone.",
+        "de": "Die Beschreibung der Daten sagt nicht, wie die Datensätze gezogen wurden ([design] in ihrem Dokument), und mit"
+        " Gewichten wird ohne das kein Stichprobenfehler angegeben: Der angegebene Fehler ist der des Schutzrauschens allein.",
+    },
+    "if_independent": {
+        "en": "The error with sampling holds if the records were drawn independently.",
+        "de": "Der Fehler mit Stichprobe gilt, wenn die Datensätze unabhängig voneinander gezogen wurden.",
+    },
+    "if_units_independent": {
+        "en": "The error with sampling holds if the units were drawn independently.",
+        "de": "Der Fehler mit Stichprobe gilt, wenn die Einheiten unabhängig voneinander gezogen wurden.",
+    },
+    "rows_of_units": {
+        "en": "A unit may have {rows} rows, which are no independent draws: the variance of sampling is multiplied by that number,"
+        " which is enough even where all rows of a unit are alike.",
+        "de": "Eine Einheit kann {rows} Zeilen haben, und die sind nicht unabhängig gezogen: Die Stichprobenvarianz wird mit"
+        " dieser Zahl malgenommen, was auch genügt, wenn alle Zeilen einer Einheit gleich sind.",
+    },
     "noise_alone": {
         "en": "The error of sampling was not asked for; the error stated is that of the privacy noise alone.",
         "de": "Der Stichprobenfehler wurde nicht verlangt; der angegebene Fehler ist der des Schutzrauschens allein.",

@@ -60,6 +60,20 @@ _SAMPLED = {
     "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und Stichprobe"
     " zusammen.",
 }
+_SAMPLED_IF = {
+    "en": "The margin with sampling is for the process behind the records, if the {units} were drawn independently: privacy noise and"
+    " sampling together.",
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, wenn die {units} unabhängig voneinander"
+    " gezogen wurden: Schutzrauschen und Stichprobe zusammen.",
+}
+_DRAWN = {
+    False: {"en": "records", "de": "Datensätze"},
+    True: {"en": "units", "de": "Einheiten"},
+}
+_CONDITION = {
+    "en": "if the {units} were drawn independently",
+    "de": "wenn die {units} unabhängig voneinander gezogen wurden",
+}
 _EXPECTED_WITH_SAMPLING = {
     "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds.",
     "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte gleichmäßig über die"
@@ -280,7 +294,23 @@ def caption(
     if isinstance(release.law, Thinned):
         return said(_CAPTION_OF_SAMPLE, language).format(level=stated)
     text = words_of(method, language).caption.format(level=stated)
-    return text if table.sampled is None else f"{text} {said(_SAMPLED, language)}"
+    return text if table.sampled is None else f"{text} {_sampled(release, language)}"
+
+
+def _sampled(release: Release, language: str) -> str:
+    """What the margin with sampling is for: a condition stands in it unless the data set says how its records were drawn."""
+    if release.provenance.draws:
+        return said(_SAMPLED, language)
+    has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
+    return said(_SAMPLED_IF, language).format(units=said(_DRAWN[has_several], language))
+
+
+def sampling_condition(release: Release, language: str = DEFAULT) -> str:
+    """The condition of errors with sampling in a few words, for files without captions; empty where the design is declared."""
+    if release.provenance.draws:
+        return ""
+    has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
+    return said(_CONDITION, language).format(units=said(_DRAWN[has_several], language))
 
 
 def rounding(display: Display, language: str = DEFAULT) -> str:

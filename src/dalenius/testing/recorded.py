@@ -41,6 +41,7 @@ def release_of(
             request=request,
             digest="0",
             is_tainted=True,
+            draws=str(domain.draws),
         ),
     )
     return from_json(to_json(made))

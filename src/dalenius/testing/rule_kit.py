@@ -22,6 +22,7 @@ from dalenius.spec.policy import AllowPart, PolicyDocument, TableRules
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "toys", "population": "toys", "public": True},
+    "design": {"draws": "independent"},
     "variables": {
         "sex": {"categories": ["female", "male"], "missing": "male", "unseen": "male"},
         "region": {

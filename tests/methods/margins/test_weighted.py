@@ -29,6 +29,7 @@ def domain(relation: str = "add-remove", weights: tuple[str, str] = ("1", "3")) 
         {
             "dataset": {"name": "d", "population": "p", "public": True},
             "unit": {"relation": relation},
+            "design": {"draws": "independent"},
             "variables": {
                 "town": {
                     "categories": ["a", "b", "c"],

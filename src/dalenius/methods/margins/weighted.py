@@ -18,6 +18,7 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import Unsupported
 from dalenius.linear.amounts import Amounts
 from dalenius.linear.tabulation import WEIGHTED_LIST
+from dalenius.methods._design import design_law, design_notes, has_sampling
 from dalenius.methods._moments import CLIPPED, NOISE_ALONE
 from dalenius.methods._priced import priced, share
 from dalenius.methods._weighted import SHARE_FOR_VARIANCE, fixed_weight
@@ -39,7 +40,9 @@ def plan_weighted_list(question: Question) -> TablePlan:
     squares = plan_margins(
         question, Amounts.squared(weight, bounds), share(question.budget, SHARE_FOR_VARIANCE)
     )
-    shown = _WeightedShown(bounds, len(counts.measurements), counts, squares)
+    is_stated = has_sampling(question, is_weighted=True)
+    rows = question.domain.neighbours.max_rows if is_stated else 0
+    shown = _WeightedShown(bounds, len(counts.measurements), counts, squares, rows)
     return priced(
         question,
         (
@@ -54,12 +57,17 @@ def plan_weighted_list(question: Question) -> TablePlan:
                 "blocks": [len(counts.measurements), len(squares.measurements)],
                 "counts": counts.law.to_dict(),
                 "squares": squares.law.to_dict(),
-            },
+            }
+            | design_law(question),
         ),
         mechanism=counts.mechanism,
         strategy=counts.strategy,
         preview=_preview(counts, squares),
-        warnings=(remark("fixed_weights"), remark("design_where_known")),
+        warnings=(
+            remark("fixed_weights"),
+            *((remark("design_where_known"),) if is_stated else ()),
+            *design_notes(question, is_weighted=True),
+        ),
         refusal=f"The two lists of weighted counts do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
 
@@ -83,12 +91,16 @@ def refuse_design(question: Question, what: str) -> None:
 
 @dataclass(frozen=True)
 class _WeightedShown:
-    """From the blocks of both lists to weighted counts with both errors, and squared weights, of every margin."""
+    """From the blocks of both lists to weighted counts with both errors, and squared weights, of every margin.
+
+    `rows` is the largest number of rows of one unit, and 0 where no error of sampling is stated.
+    """
 
     weights: Bounds
     first: int
     counts: TablePlan
     squares: TablePlan
+    rows: int
 
     def tables(self, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         """Weighted counts first."""
@@ -100,7 +112,10 @@ class _WeightedShown:
             )
         )
         return (
-            *(replace(count, sampled=self._sampled(count, squared)) for count, squared in pairs),
+            *(
+                replace(count, sampled=self._sampled(count, squared) if self.rows else None)
+                for count, squared in pairs
+            ),
             *(replace(squared, name=f"squared weights by {squared.name}") for _, squared in pairs),
         )
 
@@ -111,7 +126,7 @@ class _WeightedShown:
         design = np.clip(squared.values, low * weights, high * weights)
         with np.errstate(invalid="ignore"):
             is_known = squared.std_error <= KNOWN * squared.values
-        sampled = np.where(is_known, count.variance + design, np.nan)
+        sampled = np.where(is_known, count.variance + self.rows * design, np.nan)
         sampled[list(count.space.structural_indices)] = 0.0
         return np.asarray(sampled, dtype=np.float64)
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
+from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.engines.memory import MemorySource
 
@@ -111,6 +112,7 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
         unit_id="person" if has_persons else None,
         public_size=3 if is_counted else None,
         structural_zeros=({"sex": ("m",), "region": ("s",)},) if chance.random() < 0.4 else (),
+        draws=Draws.INDEPENDENT,
     )
 
 
