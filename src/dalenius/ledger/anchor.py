@@ -63,11 +63,6 @@ class AnchorFile:
         """What the ledger's first line names."""
         return self._public.public_bytes_raw().hex()
 
-    @property
-    def can_sign(self) -> bool:
-        """Whether this is the custodian's side."""
-        return self._secret is not None
-
     def at(self, path: Path | None) -> "AnchorFile":
         """The same keys for another copy of the file."""
         return self if path is None else AnchorFile(path, self._public, self._secret)

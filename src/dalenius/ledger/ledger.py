@@ -219,7 +219,7 @@ class Ledger:
 
     def close(self) -> None:
         """Let go of the store; a forked process leaves it to the one that opened it."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             return
         self._store.close()
         self._reader.close()

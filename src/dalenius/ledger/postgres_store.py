@@ -32,7 +32,7 @@ class PostgresStore:
     def __init__(self, location: str, isolation: str = "read committed", *, may_write: bool = True) -> None:
         try:
             import psycopg
-        except ImportError:
+        except ImportError:  # pragma: no cover - the tests' environment has the extra
             raise MissingExtra("postgres", "psycopg") from None
         self._location = location
         self._isolation = isolation
@@ -89,7 +89,7 @@ class PostgresStore:
     @contextmanager
     def _used(self) -> Iterator[None]:
         """The connection is this thread's alone; one that broke is made anew, one that was closed is not."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
         with self._turn:
             if self._is_closed:

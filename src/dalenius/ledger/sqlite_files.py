@@ -56,7 +56,7 @@ class OpenFiles:
         }
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> Identity | None:  # pragma: no cover - asked for in forked children only
         """Device and inode of the store itself."""
         return self._opened.get(str(self._path))
 

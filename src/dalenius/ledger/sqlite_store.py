@@ -38,7 +38,7 @@ def _close_all() -> None:
         store.close_if_idle()
 
 
-def _leave_inherited() -> None:
+def _leave_inherited() -> None:  # pragma: no cover - called in forked children only
     """In a forked child: the connections are the parent's, and SQLite here believes that this process has their locks."""
     for store in list(_open_stores):
         _inherited.add(store.identity)
@@ -81,7 +81,7 @@ class SqliteStore:
             raise
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> Identity | None:  # pragma: no cover - asked for in forked children only
         """Device and inode of the file."""
         return self._files.identity
 
@@ -123,7 +123,7 @@ class SqliteStore:
 
     def _refuse_inherited(self, path: Path) -> None:
         """A second connection here would take no locks of its own, and lose its log when the parent closes."""
-        if identity_of(path) in _inherited:
+        if identity_of(path) in _inherited:  # pragma: no cover - true in forked children only
             raise InternalError(
                 f"{_FORKED}: this one was forked while {path.name!r} was open, and SQLite would lose its locks. Close the"
                 " ledger before the fork, or start the process anew (multiprocessing: the method 'spawn')."
@@ -147,7 +147,7 @@ class SqliteStore:
     @contextmanager
     def _used(self) -> Iterator[None]:
         """The connection is this thread's alone, open, and to the files that are there."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             raise InternalError(f"{_FORKED}; open it there again.")
         with self._turn:
             if self._is_closed:
@@ -218,7 +218,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Bring the log into the file and let go of both, once whoever uses them is done. Nothing in a forked child."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             return
         with self._turn:
             if self._is_closed:
@@ -251,7 +251,7 @@ class SqliteStore:
             finally:
                 self._turn.release()
 
-    def leave(self) -> None:
+    def leave(self) -> None:  # pragma: no cover - called in forked children only
         """Leave connection and lock to the parent of this forked process."""
         self._abandon()
         if self._lock >= 0:

@@ -1,0 +1,236 @@
+"""What a disk, a database or a caller does wrong is refused in words, with the code that says whose fault it is."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dalenius.core.budget import Cost
+from dalenius.core.neighbours import Relation
+from dalenius.errors import (
+    BudgetExhausted,
+    LedgerCorrupt,
+    LedgerMismatch,
+    ParameterError,
+    StorageError,
+    UnknownName,
+    Unsupported,
+)
+from dalenius.ledger import Ledger, Reservation
+from dalenius.ledger.composition import PartitionPart, for_group
+from dalenius.ledger.filters import ApproximateFilter, ZeroConcentratedFilter
+from dalenius.ledger.known_files import KnownFiles
+from dalenius.ledger.ledger import connect
+from dalenius.ledger.stopping import stopped
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A closed ledger with a budget."""
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+    return tmp_path / "ledger.db"
+
+
+def test_a_database_that_is_no_ledger_is_not_looked_at(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE t (x)")
+    with pytest.raises(LedgerMismatch, match="not a ledger"):
+        connect(str(tmp_path / "other.db"), may_write=False)
+    (tmp_path / "text.db").write_text("These are no pages of a database. " * 40)
+    with pytest.raises(LedgerMismatch, match="cannot be opened as a ledger"):
+        connect(str(tmp_path / "text.db"))
+
+
+def test_damaged_pages_are_a_broken_ledger(store: Path) -> None:
+    whole = store.read_bytes()
+    store.write_bytes(whole[:4096] + b"x" * (len(whole) - 4096))
+    with pytest.raises(LedgerCorrupt, match="damaged") as refusal:
+        Ledger.open(store)
+    assert refusal.value.exit_code == 6
+
+
+def test_pages_damaged_under_an_open_ledger_are_a_broken_ledger(store: Path) -> None:
+    with Ledger.open(store) as ledger:
+        for _ in range(5):
+            ledger.note("x", {"text": "y" * 40_000}, by="custodian")
+    with Ledger.open(store) as ledger:
+        first = 40 * 4096
+        # Another process writes, whose descriptors drop no lock of this one.
+        spoil = "import sys; f = open(sys.argv[1], 'r+b'); f.seek(int(sys.argv[2])); f.write(b'x' * int(sys.argv[3]))"
+        size = store.stat().st_size - first
+        subprocess.run([sys.executable, "-c", spoil, str(store), str(first), str(size)], check=True)
+        with pytest.raises(LedgerCorrupt, match="damaged"):
+            ledger.entries()
+
+
+def test_a_dropped_table_is_a_broken_ledger(location, opener) -> None:
+    ledger = opener()
+    ledger.grant("people", "add-remove", 1, 0, by="custodian")
+    if "://" in location:
+        import psycopg
+
+        with psycopg.connect(location, autocommit=True) as connection:
+            connection.execute("DROP TABLE dalenius.purses CASCADE")
+    else:
+        with sqlite3.connect(location) as connection:
+            connection.execute("DROP TABLE purses")
+    with pytest.raises(LedgerCorrupt):
+        ledger.account("people")
+
+
+def test_a_folder_that_cannot_be_reached_is_a_refusal_of_the_disk(store: Path, monkeypatch) -> None:
+    from dalenius.ledger import sqlite_files
+
+    with Ledger.open(store) as ledger, monkeypatch.context() as fault:
+
+        def refuse(path: object) -> os.stat_result:
+            raise PermissionError(13, "Permission denied")
+
+        fault.setattr(sqlite_files.os, "stat", refuse)
+        with pytest.raises(StorageError, match="Permission denied") as refusal:
+            ledger.account("people")
+        assert refusal.value.exit_code == 7
+    (store.parent / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot be opened"):
+        Ledger.open(store.parent / "file" / "ledger.db")
+    (store.parent / "folder").mkdir()
+    with pytest.raises(StorageError, match="cannot be opened"):
+        Ledger.open(store.parent / "folder")
+
+
+def test_a_log_that_cannot_be_emptied_is_left_for_the_next(store: Path) -> None:
+    lock = os.open(f"{store}.lock", os.O_RDWR)
+    import fcntl
+
+    ledger = Ledger.open(store)
+    ledger.note("x", {}, by="custodian")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    ledger.close()
+    os.close(lock)
+    with Ledger.open(store) as again:
+        assert [entry.kind for entry in again.entries()][-1] == "note"
+
+
+def test_what_is_in_use_when_the_process_ends_is_left_alone(store: Path) -> None:
+    from dalenius.ledger import sqlite_store
+
+    ledger = Ledger.open(store)
+    idle, busy = ledger._reader, ledger._store
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with busy._turn:
+            held.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(10)
+    for one in (idle, busy):
+        one.close_if_idle()
+    assert idle._is_closed and not busy._is_closed
+    done.set()
+    thread.join()
+    ledger.close()
+    sqlite_store._close_all()
+
+
+@pytest.mark.postgres
+def test_a_database_says_what_it_refuses(server, tmp_path: Path, charge) -> None:
+    location = server.empty()
+    with pytest.raises(LedgerMismatch, match="no ledger in this database"):
+        connect(location, may_write=False)
+    with Ledger.open(location, anchor=tmp_path / "a", keys=tmp_path / "k") as ledger:
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger._store._cursor.execute("SET default_transaction_read_only = on")
+        with pytest.raises(StorageError, match="ReadOnlySqlTransaction"):
+            ledger.note("x", {}, by="custodian")
+    with pytest.raises(StorageError, match="was closed"):
+        ledger.account("people")
+    assert "password" not in repr(ledger) and "PostgreSQL" in repr(ledger)
+
+
+def test_names_that_the_ledger_does_not_know_are_refused(ledger, charge) -> None:
+    with pytest.raises(UnknownName, match="no release"):
+        ledger.release("nothing")
+    with pytest.raises(UnknownName, match="no release"):
+        ledger.set_status("nothing", "withdrawn", by="custodian")
+    stored = ledger.commit(ledger.reserve(charge("00")), b"x")
+    with pytest.raises(UnknownName, match="status"):
+        ledger.set_status(stored.entry, "lost", by="custodian")
+    head = ledger.head
+    assert ledger.set_status(stored.entry, stored.status, by="custodian") == stored and ledger.head == head
+    with pytest.raises(UnknownName, match="status"):
+        ledger.commit(ledger.reserve(charge("01")), b"x", status="lost")
+    with pytest.raises(UnknownName, match="format"):
+        ledger.export("parquet")
+    with pytest.raises(UnknownName, match="population"):
+        ledger.quota("nobody", "ana", 1, 0, by="custodian")
+    with pytest.raises(ParameterError, match="itself"):
+        ledger.overlap("people", "people", "custodian")
+    for change, about in (
+        ({"page": "back"}, "page"),
+        ({"key": ""}, "key"),
+        ({"population": ""}, "population"),
+    ):
+        with pytest.raises(ParameterError, match=about):
+            charge(**({"key": "02"} | change))
+    assert set(ledger.left) == {"people"} and ledger.verify(is_anchored=False).is_ok
+    assert ledger.answered_plans("census", "2021", "pure") == [(stored.entry, "00", "plan")]
+
+
+def test_a_request_that_is_completed_elsewhere_is_quoted_at_its_full_cost(ledger, charge) -> None:
+    ledger.reserve(charge("00"))
+    assert ledger.quote(charge("00")).rho == Fraction(1, 8)
+
+
+def test_filters_and_groups_refuse_what_they_cannot_hold() -> None:
+    cost = Cost(relation=Relation.ADD_REMOVE, rho=Fraction(1))
+    with pytest.raises(BudgetExhausted):
+        ZeroConcentratedFilter(rho=Fraction(1, 2)).spend(cost)
+    with pytest.raises(ParameterError, match="slack"):
+        ApproximateFilter(epsilon=Fraction(1), delta=MILLIONTH, slack=Fraction(1))
+    limit = ApproximateFilter(epsilon=Fraction(1), delta=MILLIONTH, slack=MILLIONTH)
+    with pytest.raises(Unsupported, match="negative"):
+        limit.admits(Fraction(-1))
+    with pytest.raises(BudgetExhausted):
+        limit.spend(Fraction(2))
+    assert limit.promise() == (1, MILLIONTH)
+    with pytest.raises(ParameterError, match="at least one"):
+        for_group(cost, 0)
+    with pytest.raises(Unsupported, match="under replace"):
+        PartitionPart(add_remove=cost, replace=cost)
+
+
+def test_a_known_file_is_remembered_by_who_may_write(tmp_path: Path) -> None:
+    known = KnownFiles(tmp_path, b"s" * 32, may_write=True)
+    assert not known.holds("print", (1, 2))
+    known.keep("print", (1, 2))
+    assert known.holds("print", (1, 2)) and not known.holds("print", (1, 3))
+    assert not KnownFiles(tmp_path, b"t" * 32, may_write=True).holds("print", (1, 2))
+    before = list(tmp_path.iterdir())
+    KnownFiles(tmp_path, b"s" * 32, may_write=False).keep("other", (1, 2))
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_a_stopped_release_says_what_was_charged(ledger, charge) -> None:
+    def note(lease: str, key: str = "00") -> str:
+        (text,) = stopped(KeyboardInterrupt(), ledger, charge(key), lease).__notes__
+        return str(text)
+
+    assert note("nothing") == "Nothing was charged."
+    reservation: Reservation = ledger.reserve(charge("00"))
+    assert "charge stands (rho 0.125" in note(reservation.lease)
+    ledger.commit(ledger.reserve(charge("01")), b"x")
+    assert "is stored" in note("gone", "01")
+    ledger.close()
+    assert "ledger show" in note("gone", "01")
