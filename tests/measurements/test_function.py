@@ -24,7 +24,8 @@ from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, NotAllowed, ParameterError
 from dalenius.measurements import block_totals
 from dalenius.measurements._blocks import Blocks
-from dalenius.measurements._function import OwnFunction, Runner
+from dalenius.measurements._function import OwnFunction
+from dalenius.measurements._runner import Runner
 from dalenius.measurements.block_totals import BlockTotals
 
 PARTS = [np.arange(11), np.array([7]), np.empty(0, dtype=np.int64)]

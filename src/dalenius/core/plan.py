@@ -41,7 +41,8 @@ class TablePlan:
     The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
     definition. `limits` are what the values of the first table can be, by the declared
     bounds. `group` says for how many units together the budget's promise holds. `preview` holds what is known before any data are read: cells, expected error, strategy. `subject` are the
-    words of what was asked, where somebody will read the plan. `warnings` stand in a release too, `advice` is for who asks.
+    words of what was asked, where somebody will read the plan. `warnings` stand in a release too, `advice` is for who asks; `noted` are
+    the notes that measured blocks add, which stand first in the release.
     """
 
     measurements: tuple[Measurement, ...]
@@ -60,6 +61,7 @@ class TablePlan:
     limits: tuple[float, float] | None = None
     group: int = 1
     subject: Subject | None = None
+    noted: Callable[[tuple[Block, ...]], tuple[str, ...]] = lambda _: ()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -482,6 +482,8 @@ class Curator:
         """What one plan's steps gave, as the policy shows it; no table where a step was silent."""
         blocks = tuple(block for block in steps if block is not None)
         tables = plan.assemble(blocks) if len(blocks) == len(steps) else ()
+        noted = plan.noted(blocks) if tables else ()
+        provenance = replace(provenance, warnings=(*noted, *provenance.warnings))
         release = Release(blocks=blocks, tables=tables, law=plan.law, provenance=provenance)
         ruled = rules.apply(self.policy.table, within(plan.limits, release))
         return shown(ruled, adjustments(self.policy.show)) if adds_up(ruled) else ruled

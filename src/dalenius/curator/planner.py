@@ -53,7 +53,8 @@ HINTS = {
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }
 
-
+# Functions that were seen to get ready in a process of their own on this machine.
+_RUNNABLE: set[str] = set()
 _TOO_MUCH = (
     "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit or another"
     " mechanism take less."
@@ -112,7 +113,7 @@ class Planner:
         return plan
 
     def check_functions(self, plan: TablePlan) -> None:
-        """A function runs where the custodian gave it to this very process, and nowhere else."""
+        """Refuse plans with a function that is not registered in this process, or that cannot be run on this machine."""
         for name in functions_of(plan):
             if name not in self.functions:
                 raise NotAllowed(
@@ -120,6 +121,11 @@ class Planner:
                     " curator.function(…) gave them.",
                     received=name,
                 )
+            if name not in _RUNNABLE:
+                from dalenius.measurements._runner import Runner
+
+                Runner(function=self.functions[name]).check()
+                _RUNNABLE.add(name)
 
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""

@@ -51,6 +51,8 @@ class Estimated:
     sampled: FloatArray | None
     ends: Ends
     counts: Form | None = None
+    # Blocks of sample and aggregate that gave no number, where they were counted.
+    silent: Form | None = None
 
 
 def is_estimate(law: Law) -> bool:
@@ -340,7 +342,53 @@ def _mean(parts: Parts) -> Estimated:
     total, count = parts.total(), parts.count()
     spread = (parts.power("squares"), total, count) if parts.has("squares") else None
     offset = parts.number("origin") + parts.number("centre") * parts.number("scale", 1)
-    return _quotient(parts, total, count, spread, offset=offset)
+    made = _quotient(parts, total, count, spread, offset=offset)
+    return _beside_silent(parts, made) if parts.has("silent") else made
+
+
+def _beside_silent(parts: Parts, made: Estimated) -> Estimated:
+    """The mean of a public number of blocks, of which some gave no number and report the middle of the range.
+
+    With c of them the mean of what all blocks would have said lies at most c times half the range, divided by the number of blocks, from
+    that of what they report. So each end is that of the sum plus or minus half the range times c, both with their noise; it is never nearer
+    than the end of the sum alone. In the worst case these blocks lie at one end of the range, and differ from the others by that.
+    """
+    total, silent, size = parts.total(), parts.raw("silent"), parts.number("size")
+    half = max(parts.number("high") - parts.number("centre"), parts.number("centre") - parts.number("low"))
+    unit, far = parts.number("scale", 1) / size, total.plus(silent, half)
+    absent = half * np.maximum(silent.values, 0.0)
+    share = np.clip(silent.values / size, 0.0, 1.0)
+    spread, uncertainty = np.zeros(1), np.zeros(1)
+    if made.sampled is not None:
+        own = np.sqrt(np.maximum(made.sampled - made.variance, 0.0)) / unit
+        spread = (own + half * np.sqrt(size * share * (1 - share))) ** 2
+        at = total.values / size
+        uncertainty = parts.power("squares").plus(total, -2 * at).variance
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        more = spread if is_sampling else np.zeros(1)
+        both = np.maximum(far.variance + more, 1e-300)
+        q = reach(
+            confidence,
+            both,
+            fourth=far.fourth,
+            uncertainty=uncertainty if is_sampling else 0.0,
+            sampling=more,
+            records=size,
+            is_student=bool(parts.parameters.get("student")),
+        )
+        reached = unit * (q * np.sqrt(both) + half * silent.values)
+        lower, upper = made.ends(confidence, is_sampling)
+        return np.minimum(lower, made.values - reached), np.maximum(upper, made.values + reached)
+
+    noise = unit**2 * (far.variance + absent**2)
+    return replace(
+        made,
+        variance=noise,
+        sampled=None if made.sampled is None else noise + unit**2 * spread,
+        ends=ends,
+        silent=silent,
+    )
 
 
 class ClippedParts(Parts):

@@ -1,104 +1,120 @@
-"""The program in which a custodian's own function runs: a fresh interpreter, and in it a fresh process for every block.
+"""The program in which a custodian's own function runs on one block: a fresh interpreter that nothing else was in, or will be.
 
-It is started as a script, imports the standard library alone, and is given the function's source. The modules that the source names are
-imported before any record is read. Then, for each block: fork; the new process reads its records, closes what it can reach, and calls the
-function, which was never run before in a process that knows another block. Whatever happens, the block takes its fixed time, after
-which the process is killed; one number comes back, or none. See docs/how-to/run-a-function-of-your-own.md for what this cannot prevent.
+It is started as a script, imports the standard library alone, and reads from its standard input what everybody may know: the
+function's source, the modules that it names, the units. It imports those modules, closes all but one channel, gives up every call of
+the system that arithmetic does not need, defines the function, and says that it is ready. Only then it is handed a memory of its own
+with the block's records. It answers with one number, or ends without one. Anything that goes wrong before that is said in words,
+which no record can have moved. See docs/how-to/run-a-function-of-your-own.md for what this cannot prevent.
 """
 
+from __future__ import annotations
+
+import _socket
 import ctypes
-import json
+import marshal
+import math
 import os
 import resource
-import select
-import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, NoReturn
 
-# Namespaces of users, of networks and of memory that processes share; where the system forbids them, what follows still holds.
-_NAMESPACES = 0x10000000 | 0x40000000 | 0x08000000
-_MEMORY = 4 << 30
+# Every block starts such a process: modules that its work does not need are not imported.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
 # What Python may do inside a function; anything else that it announces is refused.
 _AUDITED = (
     *("compile", "exec", "import", "marshal.loads", "code.__new__", "function.__new__", "array.__new__"),
-    *("object.__getattr__", "object.__setattr__", "object.__delattr__", "builtins.id", "time.sleep"),
+    *("object.__getattr__", "object.__setattr__", "object.__delattr__", "builtins.id"),
     *("sys._getframe", "sys._current_frames", "sys.unraisablehook", "sys.excepthook"),
 )
-# Calls of the system that arithmetic needs, on x86-64: memory, clocks, signals to itself, reading and writing what is open.
+# Calls of the system that arithmetic needs, on x86-64: memory, clocks, signals to itself, reading and writing what is open, and the
+# one by which records are received. None of them waits: a function that does not end uses up its processor time.
 _ALLOWED = (
-    *(0, 1, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 35, 39, 60, 96, 98, 100, 131, 186, 201, 202),
-    *(204, 228, 230, 231, 273, 318, 334),
+    *(0, 1, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 39, 47, 60, 96, 98, 100, 131, 186, 201),
+    *(204, 228, 231, 273, 318, 334),
 )
+# Of the call by which threads wait for each other, waking alone: there is one thread, which would wait for ever.
+_FUTEX, _WAKING = 202, (1, 10)
 _X86_64, _KILL, _REFUSE, _ALLOW = 0xC000003E, 0x80000000, 0x00050000 | 1, 0x7FFF0000
+_KILLED, _PARENT_DEATH, _NO_NEW_RIGHTS, _SECCOMP, _FILTER_MODE = 9, 1, 38, 22, 2
+READY, FAILED = b"!", b"?"
+
+
+class Unready(Exception):
+    """Why no block can be answered in such a process; nothing of it depends on records."""
 
 
 def main() -> None:
-    """Read what to run, then one block after another."""
-    told = json.loads(_read(struct.unpack("<q", _read(8))[0]))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "linux":
-        libc.unshare(_NAMESPACES)
-    for name in told["modules"]:
-        with suppress(Exception):
-            __import__(name)
-    os.write(1, b"!")
-    for _ in range(told["blocks"]):
-        os.write(1, _block(told, libc))
+    """Get ready, say so, then answer for one block."""
+    told = marshal.loads(_read(0))
+    channel = int(told["channel"])
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, channel)
+    try:
+        function = _prepared(told, channel)
+    except Unready as reason:
+        os.write(channel, FAILED + str(reason).encode()[:400])
+        os._exit(1)
+    except BaseException:
+        os.write(channel, FAILED + b"its source cannot be run there")
+        os._exit(1)
+    os.write(channel, READY + struct.pack("<d", time.process_time()))
+    _answer(function, told["units"], link)
 
 
-def _read(count: int) -> bytes:
+def _read(place: int) -> bytes:
     parts = bytearray()
-    while len(parts) < count:
-        part = os.read(0, count - len(parts))
-        if not part:
-            os._exit(1)
+    while part := os.read(place, 1 << 20):
         parts += part
     return bytes(parts)
 
 
-def _block(told: dict[str, Any], libc: Any) -> bytes:
-    """One block in a process of its own: nine bytes, the first of which says whether the others are a number."""
-    reading, writing = os.pipe()
-    started = time.monotonic()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        _answer(told, libc, writing)
-    os.close(writing)
-    end = started + told["seconds"]
-    answer, is_open = b"", True
-    while (left := end - time.monotonic()) > 0:
-        if not is_open or not select.select([reading], [], [], left)[0]:
-            time.sleep(max(0.0, end - time.monotonic()))
-            break
-        part = os.read(reading, 64)
-        is_open = bool(part) and len(answer) <= 8
-        answer += part
-    with suppress(OSError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    os.close(reading)
-    return b"\x01" + answer if len(answer) == 8 else bytes(9)
+def _prepared(told: dict[str, Any], channel: int) -> Callable[[list[Any]], Any]:
+    """The function, defined in a process that is shut."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PARENT_DEATH, _KILLED, 0, 0, 0)
+    _import(told["modules"], told["names"])
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise Unready("a module that it imports starts threads")
+    program = compile(told["source"], "<function>", "exec")
+    _shut(channel, told["seconds"], told["memory"], libc)
+    scope: dict[str, Any] = {"__name__": "function"}
+    exec(program, scope)
+    function: Callable[[list[Any]], Any] = scope[told["name"]]
+    return function
 
 
-def _answer(told: dict[str, Any], libc: Any, writing: int) -> NoReturn:
-    """In the new process: records in, everything else shut, one number out."""
+def _import(modules: list[str], names: list[str]) -> None:
+    """What the source names; of `from … import …` a name may be a module or not."""
+    for name in modules:
+        try:
+            __import__(name)
+        except Exception:
+            raise Unready(f"the module {name!r} cannot be imported there") from None
+    for name in names:
+        try:
+            __import__(name)
+        except Exception:
+            continue
+
+
+def _answer(function: Callable[[list[Any]], Any], units: list[float], link: _socket.socket) -> NoReturn:
+    """Records in, one number out."""
     try:
-        rows, columns = struct.unpack("<qq", _read(16))
-        whole = struct.unpack(f"<{rows * columns}q", _read(8 * rows * columns))
-        units = told["units"]
+        # The memory that holds the records: handed over once, to this process alone.
+        _, ancillary, _, _ = link.recvmsg(1, _socket.CMSG_SPACE(4))
+        (memory,) = struct.unpack("i", ancillary[0][2])
+        content = _read(memory)
+        os.close(memory)
+        columns = len(units)
+        whole = struct.unpack(f"<{len(content) // 8}q", content)
         values: list[Any] = [value * units[place % columns] for place, value in enumerate(whole)]
         if columns > 1:
             values = [tuple(values[place : place + columns]) for place in range(0, len(values), columns)]
-        scope: dict[str, Any] = {"__name__": "function"}
-        program = compile(told["source"], "<function>", "exec")
-        _shut(writing, libc)
-        exec(program, scope)
-        os.write(writing, struct.pack("<d", _number(scope[told["name"]], values)))
+        os.write(link.fileno(), struct.pack("<d", _number(function, values)))
     except BaseException:
         # Why a block has no number is not for anybody to learn.
         pass
@@ -112,26 +128,27 @@ def _number(function: Callable[[list[Any]], Any], values: list[Any]) -> float:
     return float(answer)
 
 
-def _shut(writing: int, libc: Any) -> None:
-    """Nothing is open but the way for the answer, nothing can be opened, and no other process can be started."""
+def _shut(channel: int, seconds: float, memory: int, libc: Any) -> None:
+    """Nothing is open but the channel, nothing can be opened, no other process can be started, and time and memory end."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for place in (0, 1, 2):
         os.dup2(nowhere, place)
-    most = max(writing, nowhere) + 1
-    for place in range(3, most):
-        if place != writing:
-            os.close(place)
-    os.closerange(most, 4096)
+    os.closerange(3, channel)
+    os.closerange(channel + 1, max(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
+    # The exact limit is kept by who started this process; this one holds where nobody is left to keep it.
+    most = math.ceil(time.process_time() + seconds) + 1
     for limit, amount in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
-        (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
-        (getattr(resource, "RLIMIT_AS", resource.RLIMIT_CORE), _MEMORY),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, most),
     ):
-        with suppress(OSError, ValueError):
+        try:
             resource.setrlimit(limit, (amount, amount))
-    if sys.platform == "linux" and os.uname().machine == "x86_64":
-        _filter(libc)
+        except (OSError, ValueError):
+            raise Unready("the system refuses a limit of its memory or processor time") from None
+    _filter(libc)
     sys.addaudithook(_refusal())
 
 
@@ -153,22 +170,37 @@ class _Filter(ctypes.Structure):
 def _filter(libc: Any) -> None:
     """The kernel refuses every call that is not allowed; one by another architecture's numbers ends the process."""
     step = struct.Struct("<HBBI").pack
-    calls = [step(0x15, len(_ALLOWED) - place, 0, call) for place, call in enumerate(_ALLOWED)]
+    many = len(_ALLOWED)
+    calls = [step(0x15, many - place, 0, call) for place, call in enumerate(_ALLOWED)]
+    waking = [step(0x15, len(_WAKING) - place, 0, kind) for place, kind in enumerate(_WAKING)]
+    ends = [step(0x06, 0, 0, _REFUSE), step(0x06, 0, 0, _ALLOW)]
     program = b"".join(
         [
             step(0x20, 0, 0, 4),
             step(0x15, 1, 0, _X86_64),
             step(0x06, 0, 0, _KILL),
             step(0x20, 0, 0, 0),
+            step(0x15, many + len(ends), 0, _FUTEX),
             *calls,
-            step(0x06, 0, 0, _REFUSE),
-            step(0x06, 0, 0, _ALLOW),
+            *ends,
+            # The second argument of the call, without the flags that say whose memory is meant.
+            step(0x20, 0, 0, 24),
+            step(0x54, 0, 0, 0x7F),
+            *waking,
+            *ends,
         ]
     )
     held = ctypes.create_string_buffer(program, len(program))
     described = _Filter(len(program) // 8, ctypes.cast(held, ctypes.c_void_p).value)
-    libc.prctl(38, 1, 0, 0, 0)
-    libc.prctl(22, 2, ctypes.byref(described), 0, 0)
+    if libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0) or libc.prctl(
+        _SECCOMP, _FILTER_MODE, ctypes.byref(described), 0, 0
+    ):
+        raise Unready("the system refuses the filter of system calls")
+    try:
+        os.pipe()
+    except PermissionError:
+        return
+    raise Unready("the filter of system calls is not in force")
 
 
 if __name__ == "__main__":

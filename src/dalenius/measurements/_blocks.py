@@ -12,15 +12,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.core.law import IntArray
+from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
-from dalenius.measurements._function import OwnFunction, Runner, Stage
+from dalenius.measurements._function import OwnFunction
 from dalenius.measurements._lanes import fitted_side_by_side
 from dalenius.measurements._logistic import Design
 from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimates_of_sums
+from dalenius.measurements._runner import Runner, Stage
 
 MOST_BLOCKS = 100_000
 # From so many blocks on of a slow model, processors share them; before, starting helpers takes longer than they save.
@@ -81,16 +82,20 @@ class Blocks:
             out = np.concatenate([out, draws[draws <= np.uint64(limit - 1)]])
         return (out % np.uint64(self.count)).astype(np.int64)
 
+    def estimate(self, values: IntArray) -> float:
+        """What the model says of one block; not a number where it says nothing."""
+        unit = float(self.unit) if self.design is None else self.design
+        return estimate(self.model, self.correction, values, unit)
+
     def reported(self, values: IntArray) -> int:
         """What one block reports."""
-        unit = float(self.unit) if self.design is None else self.design
-        return self.point(estimate(self.model, self.correction, values, unit))
+        return self.point(self.estimate(values))
 
     def point(self, theta: float) -> int:
         """The point of the grid next to an estimate."""
         return int(self.points([theta])[0])
 
-    def points(self, thetas: Sequence[float]) -> IntArray:
+    def points(self, thetas: Sequence[float] | FloatArray) -> IntArray:
         """The points of the grid next to the estimates; the middle for what is not a number."""
         lower, upper = float(self.lower), float(self.upper)
         inside = np.clip(np.asarray(thetas, dtype=np.float64), lower, upper)
@@ -100,19 +105,27 @@ class Blocks:
 
     def numbers(self, values: IntArray, places: IntArray) -> IntArray:
         """What the blocks report, sorted: which block a number is of tells nothing."""
+        return self.reports(values, places).numbers
+
+    def reports(self, values: IntArray, places: IntArray) -> "Reports":
+        """What the blocks report, and how many of them have no number."""
+        thetas = np.asarray(self._estimates(values, places), dtype=np.float64)
+        is_silent = np.isnan(thetas)
+        heard = np.sort(self.points(thetas[~is_silent]))
+        return Reports(heard=heard, silent=int(is_silent.sum()), width=self.width)
+
+    def _estimates(self, values: IntArray, places: IntArray) -> Sequence[float]:
         sums = self._sums(values, places)
         if sums is not None:
-            return np.sort(
-                self.points(estimates_of_sums(self.model, self.correction, sums, float(self.unit)))
-            )
+            return estimates_of_sums(self.model, self.correction, sums, float(self.unit))
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(1, self.count))
         parts = [_sorted(part) for part in np.split(values[order], ends)]
         if self.runner is not None:
-            return np.sort(self.points(self.runner.run(parts, self._units, float(self.seconds))))
+            return self.runner.run(parts, self._units, float(self.seconds))
         if self.count >= SIDE_BY_SIDE and (MODELS[self.model].is_slow or self.correction == "jackknife"):
-            return np.sort(np.array(fitted_side_by_side(self, parts), dtype=np.int64))
-        return np.sort(np.array([self.reported(part) for part in parts], dtype=np.int64))
+            return fitted_side_by_side(self, parts)
+        return [self.estimate(part) for part in parts]
 
     @property
     def _units(self) -> list[float]:
@@ -138,9 +151,37 @@ class Blocks:
         counted = (np.bincount(places, w, self.count) for w in (None, weights, weights * weights))
         return zip(*(sums.astype(np.int64).tolist() for sums in counted), strict=True)
 
-    def drawn(self, values: IntArray, rng: RandomSource) -> IntArray:
+    def listed(self, reports: "Reports") -> IntArray:
+        """The list of which quantiles are selected."""
+        return reports.parted if self.function else reports.numbers
+
+    def drawn(self, values: IntArray, rng: RandomSource) -> "Reports":
         """What the blocks of a fresh partition report."""
-        return self.numbers(values, self.places(len(values), rng))
+        return self.reports(values, self.places(len(values), rng))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Sorted numbers of the blocks that gave one, how many gave none, and the last point of the grid."""
+
+    heard: IntArray
+    silent: int
+    width: int
+
+    @property
+    def numbers(self) -> IntArray:
+        """A list of public length: who gave no number reports the middle."""
+        return np.sort(np.concatenate([self.heard, np.full(self.silent, self.width // 2, dtype=np.int64)]))
+
+    @property
+    def parted(self) -> IntArray:
+        """The same, but who gave no number stands at the ends, half of them at either: quantiles move apart, not together.
+
+        One block that gains or loses its number still replaces one entry of the list.
+        """
+        below = self.silent // 2
+        ends = np.repeat(np.array([0, self.width], dtype=np.int64), [below, self.silent - below])
+        return np.sort(np.concatenate([self.heard, ends]))
 
 
 def _sorted(records: IntArray) -> IntArray:

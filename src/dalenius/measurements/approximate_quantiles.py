@@ -168,7 +168,8 @@ class ApproximateQuantiles:
         fine, rows = self.fineness, self.neighbours.max_rows
         for cell, sealed in enumerate(exact):
             content = sealed.open_below_the_gate()
-            listed = content if self.blocks is None else self.blocks.drawn(content, rng)
+            blocks = self.blocks
+            listed = content if blocks is None else blocks.listed(blocks.drawn(content, rng))
             values = spread(np.clip(listed, self.low, self.high), fine, rng)
             ends = (self.low * fine, self.high * fine + fine - 1)
             chosen = select_all(values, *ends, self.ranks(cell).steps, self.level_epsilon, rows, rng)
@@ -211,7 +212,7 @@ def answer_chances(step: ApproximateQuantiles, values: IntArray) -> Sequence[Fra
     lists, blocks, ends = [values], step.blocks, (step.low, step.high)
     if blocks is not None:
         draws = product(range(blocks.count), repeat=len(values))
-        lists = [blocks.numbers(values, np.array(places, dtype=np.int64)) for places in draws]
+        lists = [blocks.listed(blocks.reports(values, np.array(places, dtype=np.int64))) for places in draws]
     laws = [
         chances(each, *ends, step.ranks(0).steps, step.level_epsilon, step.neighbours.max_rows)
         for each in lists

@@ -2,29 +2,41 @@
 
 Guarantee
     The mechanism's profile at max_rows times the most that one block can add: a unit's rows are in at most that many blocks, under
-    add-remove and under replace alike.
+    add-remove and under replace alike. Where blocks without a number are counted in the same step, the profile is that of sum and
+    number together, at every way in which the blocks of one unit can move both.
 Requires
     A declared range of the parameter on which every block's estimate is projected, and a public number of blocks. Blocks are drawn
-    anew for every release and do not depend on how many records there are.
+    anew for every release and do not depend on how many records there are. Whether a block has a number follows from its own
+    records.
 Noise
     Of the mechanism, on a grid of the range. Whose block a record falls into is random as well and is not published.
 Evidence
-    Proved; exact output probabilities over all neighbours of tiny data and all partitions, tests/methods/test_sample_and_aggregate.py.
+    Proved; exact output probabilities over all neighbours of tiny data and all partitions, tests/methods/test_sample_and_aggregate.py
+    and, with the number of blocks that gave none, tests/measurements/test_silent_blocks.py.
 References
     Nissim, Raskhodnikova & Smith (2007); Smith (2011); Dwork & Smith (2010) 3.1, Algorithm 1, with the projection and the draws that
     its proof needs.
+
+The number of blocks without a number costs nothing. Let the grid have the points 0, ..., L and let a block without a number report
+m = L // 2; h = L - m is as far as any point lies from m. Beside the sum, w times the number of such blocks is released. A block that
+changes from one number to another moves (sum, number) by at most (L, 0); one that gains or loses its number by at most (h, w); one that
+has none before and after by nothing. So of the c blocks of a unit, if b gain or lose their number, the two move by at most
+((c - b) L + b h, b w), all of which are attained. In l1 that is (c - b) L + b (h + w) <= c L for every b if and only if w <= L - h. In
+l2 its square is convex in b, so that it is largest at b = 0 or b = c: at most (c L)^2 if and only if w^2 <= L^2 - h^2. On even grids these
+are L / 2 and L sqrt(3) / 2. Never is a block moved by (L, w).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from math import isqrt
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.contracts import Mechanism
-from dalenius.core.domain import CellSpace
+from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
@@ -35,22 +47,36 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.sampling import sample
-from dalenius.measurements._blocks import Blocks, touched
+from dalenius.measurements._blocks import Blocks, Reports, touched
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["BlockTotals"]
 
+SILENT = "blocks without a number"
+# Of more rows per unit only norms are stated: an exact curve looks at each way in which they can move.
+_MOST_LISTED = 32
+
+
+def free_weights(width: int) -> tuple[int, int]:
+    """The largest weights at which the number of blocks without a number costs nothing, in l2 and in l1."""
+    half = width - width // 2
+    return isqrt(width**2 - half**2), width - half
+
 
 @dataclass(frozen=True, kw_only=True)
 class BlockTotals:
-    """Sum of the blocks' estimates above the lower end of the grid, or of their squares about its middle; one number."""
+    """Sum of the blocks' estimates above the lower end of the grid, or of their squares about its middle.
+
+    Where `weight` is not zero, that many times the number of blocks without a number is a second answer.
+    """
 
     name: str
     query: ValuesQuery | RowsQuery
     blocks: Blocks
     mechanism: Mechanism
     power: int = 1
+    weight: int = 0
 
     @property
     def law(self) -> Additive:
@@ -77,19 +103,29 @@ class BlockTotals:
         return (self.query,)
 
     @staticmethod
-    def sensitivity(width: int, power: int, neighbours: Neighbours) -> Sensitivity:
-        """What the blocks of one unit's rows can add."""
-        most = width if power == 1 else (width - width // 2) ** 2
-        return Sensitivity.of_patterns(((touched(neighbours) * most,),))
+    def sensitivity(width: int, power: int, neighbours: Neighbours, weight: int = 0) -> Sensitivity:
+        """What the blocks of one unit's rows can add, to the sum and to the weighted number of blocks without a number."""
+        half, rows = width - width // 2, touched(neighbours)
+        if not weight:
+            return Sensitivity.of_patterns(((rows * (width if power == 1 else half**2),),))
+        moves = [((rows - b) * width + b * half, b * weight) for b in range(rows + 1)]
+        if rows <= _MOST_LISTED:
+            return Sensitivity.of_patterns(tuple(moves))
+        return Sensitivity.norms(
+            l0=2,
+            l1=max(map(sum, moves)),
+            l2_squared=max(first**2 + second**2 for first, second in moves),
+            linf=max(map(max, moves)),
+        )
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The mechanism's profile at this sensitivity."""
-        moved = self.sensitivity(self.blocks.width, self.power, neighbours)
+        moved = self.sensitivity(self.blocks.width, self.power, neighbours, self.weight)
         return self.mechanism.profile(moved, neighbours.relation)
 
-    def draw(self, rng: RandomSource) -> int:
-        """The noise."""
-        return int(sample(self.mechanism, 1, rng)[0])
+    def draw(self, rng: RandomSource) -> IntArray:
+        """The noise of each answer."""
+        return sample(self.mechanism, 2 if self.weight else 1, rng)
 
     def total(self, numbers: IntArray) -> int:
         """Of what the blocks report."""
@@ -98,16 +134,21 @@ class BlockTotals:
         about = numbers - self.blocks.width // 2
         return int((about * about).sum())
 
+    def exact(self, reports: Reports) -> IntArray:
+        """What noise is added to."""
+        counted = [self.weight * reports.silent] if self.weight else []
+        return np.array([self.total(reports.numbers), *counted], dtype=np.int64)
+
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The sum, in integers."""
-        numbers = self.blocks.drawn(exact[0].open_below_the_gate(), rng)
-        return Value(np.array([self.total(numbers) + drawn], dtype=np.int64))
+        """The answers, in integers."""
+        return Value(self.exact(self.blocks.drawn(exact[0].open_below_the_gate(), rng)) + drawn)
 
     def block(self, outcome: Outcome) -> Block | None:
-        """The released number."""
+        """The released answers."""
         if isinstance(outcome, NoReply):
             return None
-        return Block(name=self.name, space=CellSpace(()), values=outcome.values, law=self.law)
+        axes = (Axis(variable="answer", labels=("sum", SILENT)),) if self.weight else ()
+        return Block(name=self.name, space=CellSpace(axes), values=outcome.values, law=self.law)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
@@ -132,6 +173,6 @@ def chances(step: BlockTotals, values: IntArray, reach: int = 4) -> Sequence[Fra
     answers = np.arange(-reach, step.blocks.width * count + reach + 1)
     odds = np.zeros(len(answers))
     for places in product(range(count), repeat=len(values)):
-        total = step.total(step.blocks.numbers(values, np.array(places, dtype=np.int64)))
+        total = int(step.exact(step.blocks.reports(values, np.array(places, dtype=np.int64)))[0])
         odds += np.exp(-rate * np.abs(answers - total)) * np.tanh(rate / 2) / count ** len(values)
     return [Fraction(float(mass)) for mass in odds]

@@ -7,11 +7,12 @@ records; nothing is looked at. Few blocks pay in noise, many in estimates that l
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Any
 
-from dalenius.core.contracts import Measurement
+from dalenius.core.budget import Budget
+from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
@@ -27,7 +28,7 @@ from dalenius.measurements._blocks import MOST_BLOCKS, Blocks
 from dalenius.measurements._logistic import Design, Predictor
 from dalenius.measurements._models import MODELS
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
-from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.block_totals import BlockTotals, free_weights
 from dalenius.methods._design import design_law, has_sampling, no_sampling
 from dalenius.methods._moments import (
     MeasuredPart,
@@ -243,14 +244,32 @@ def _parted(question: Question, blocks: Blocks, noise: Callable[[Prediction, int
     return replace(blocks, count=prediction.best(lambda count: noise(prediction, count)))
 
 
+def _chosen(question: Question, blocks: Blocks, budget: Budget, power: int) -> tuple[Mechanism, int]:
+    """The noise, and the weight with which blocks without a number are counted beside the sum of a function's numbers.
+
+    It is the largest weight that leaves the noise as it is; the smaller one of the two is paid for by noise that has no such weight.
+    """
+
+    def choose(weight: int) -> Mechanism:
+        moved = BlockTotals.sensitivity(blocks.width, power, question.neighbours, weight)
+        return question.choose(moved, budget)
+
+    alone = choose(0)
+    if power == 2 or not blocks.function:
+        return alone, 0
+    larger, smaller = free_weights(blocks.width)
+    return (alone, larger) if choose(larger) == alone else (choose(smaller), smaller)
+
+
 def _totals(question: Question, blocks: Blocks, part: Fraction, power: int) -> BlockTotals:
-    moved = BlockTotals.sensitivity(blocks.width, power, question.neighbours)
+    mechanism, weight = _chosen(question, blocks, share(question.budget, part), power)
     return BlockTotals(
         name=f"{'squares' if power == 2 else 'sum'} of block estimates of {question.of}",
         query=_query(question),
         blocks=blocks,
-        mechanism=question.choose(moved, share(question.budget, part)),
+        mechanism=mechanism,
         power=power,
+        weight=weight,
     )
 
 
@@ -261,6 +280,8 @@ def _parts(
     half = blocks.width / 2
     totals = _totals(question, blocks, 1 - spent - squares, 1)
     first = MeasuredPart(arrays=("above",), measurement=totals, typical=(half,))
+    if totals.weight:
+        first = replace(first, arrays=("above", "silent"), typical=(half, 0.0))
     if not squares:
         return (first,)
     second = _totals(question, blocks, squares, 2)
@@ -279,11 +300,11 @@ def _narrowest(
     if not wants_sampling(question):
         return _parts(question, blocks, spent, Fraction(0), block_variance)
     options = [_parts(question, blocks, spent, part, block_variance) for part in SQUARES]
-    law = Joint(STRUCTURE, {"estimate": "mean", "arrays": ["above", "squares"], "limits": ["-inf", "inf"]})
-    law = replace(law, parameters={**law.parameters, **_grid(blocks), "student": True})
+    law = Joint(STRUCTURE, {"estimate": "mean", "limits": ["-inf", "inf"], **_grid(blocks), "student": True})
 
     def width(parts: tuple[MeasuredPart, ...]) -> float:
-        lower, upper = estimated(law, typical_blocks(parts, blocks.count), 1).ends(0.95, True)
+        whole = replace(law, parameters={**law.parameters, **_arrays(parts)})
+        lower, upper = estimated(whole, typical_blocks(parts, blocks.count), 1).ends(0.95, True)
         return float(upper[0] - lower[0])
 
     return min(options, key=width)
@@ -292,6 +313,33 @@ def _narrowest(
 def _remarks(question: Question) -> tuple[str, ...]:
     own = [remark("function")] if str(question.parameter("model")) == FUNCTION else []
     return (remark("blocks"), *own, *sampling_notes(question))
+
+
+def _arrays(parts: tuple[MeasuredPart, ...]) -> dict[str, Any]:
+    """What is measured, and with which weight blocks without a number are counted."""
+    return {"arrays": [array for part in parts for array in part.arrays], **_weights(parts)}
+
+
+def _weights(parts: tuple[MeasuredPart, ...]) -> dict[str, int]:
+    totals = parts[0].measurement
+    assert isinstance(totals, BlockTotals)
+    return {"silent factor": totals.weight} if totals.weight else {}
+
+
+def _notes(
+    totals: Measurement, count: int, code: str = "silent_blocks"
+) -> Callable[[tuple[Block, ...]], tuple[str, ...]]:
+    """The first note of a release: how many blocks gave no number, as it was measured in the step with the sum."""
+    if not isinstance(totals, BlockTotals) or not totals.weight:
+        return lambda _: ()
+    margin = ceil(totals.law.half_width(0.95) / totals.weight)
+
+    def noted(blocks: tuple[Block, ...]) -> tuple[str, ...]:
+        (block,) = (block for block in blocks if block.name == totals.name)
+        silent = min(max(round(int(block.values[1]) / totals.weight), 0), count)
+        return (remark(code, silent=silent, blocks=count, margin=margin),)
+
+    return noted
 
 
 def _grid(blocks: Blocks) -> dict[str, Any]:
@@ -309,12 +357,13 @@ def _mean(question: Question, blocks: Blocks) -> TablePlan:
         "mean",
         _named(question, blocks),
         parts,
-        _grid(blocks) | {"scale": blocks.scale, "origin": blocks.lower},
+        _grid(blocks) | _weights(parts) | {"scale": blocks.scale, "origin": blocks.lower},
         (blocks.lower, blocks.upper),
         measure="sample_and_aggregate",
         warnings=_remarks(question),
     )
-    return replace(plan, preview={**plan.preview, **_described(blocks)})
+    noted = _notes(parts[0].measurement, blocks.count)
+    return replace(plan, preview={**plan.preview, **_described(blocks)}, noted=noted)
 
 
 def _named(question: Question, blocks: Blocks) -> str:
@@ -359,6 +408,11 @@ def _refusal(question: Question) -> str:
 
 def _median(question: Question, blocks: Blocks) -> TablePlan:
     """The median of the blocks between two ends that noise and sampling leave in between."""
+    if blocks.function:
+        raise Unsupported(
+            'How many blocks gave no number is counted beside a sum: a function takes aggregate = "mean" or "winsorised".',
+            key="aggregate",
+        )
     if not has_sampling(question):
         raise Unsupported(
             f'The median of blocks has no error without its ends. {no_sampling(question)} Use aggregate = "mean".',
@@ -456,10 +510,10 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
         STRUCTURE,
         {
             "estimate": "winsorised mean",
-            "arrays": [array for part in parts for array in part.arrays],
+            "arrays": _arrays(parts)["arrays"],
             "limits": [plain(blocks.lower), plain(blocks.upper)],
         }
-        | {key: str(value) for key, value in _grid(blocks).items()}
+        | {key: str(value) for key, value in (_grid(blocks) | _weights(parts)).items()}
         | design_law(question),
     )
     error = sqrt(noise(prediction, blocks.count))
@@ -480,4 +534,5 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
         warnings=_remarks(question),
         refusal=_refusal(question),
     )
+    plan = replace(plan, noted=_notes(parts[0].measurement, blocks.count, "silent_cut_blocks"))
     return WinsorisedPlan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__})

@@ -21,7 +21,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.estimates import STRUCTURE, estimated
-from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.block_totals import SILENT, BlockTotals
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._design import design_law, design_notes, has_sampling
 from dalenius.methods._priced import priced, share
@@ -279,6 +279,10 @@ def estimate_tables(
         is_unbiased=False,
         sampled=None if made.sampled is None else shown(made.sampled),
     )
+    if made.silent is not None:
+        return first, Table(
+            name=SILENT, space=space, values=shown(made.silent.values), variance=shown(made.silent.variance)
+        )
     counts, is_weighted = made.counts, "weight step" in law.parameters
     if counts is None or not counts.weights.any():
         return (first,)

@@ -18,6 +18,18 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "en": "The blocks were judged by a function of the custodian's own; its digest stands in the request.",
         "de": "Die Blöcke wurden durch eine eigene Funktion der Datenhaltenden beurteilt; ihr Fingerabdruck steht in der Anfrage.",
     },
+    "silent_blocks": {
+        "en": "{silent} of {blocks} blocks gave no number (measured, ± {margin}, 95 %). They count as the middle of the range, and intervals allow"
+        " any number of the range in their place.",
+        "de": "{silent} von {blocks} Blöcken gaben keine Zahl (gemessen, ± {margin}, 95 %). Sie zählen als die Mitte des Bereichs, und Intervalle"
+        " lassen an ihrer Stelle jede Zahl des Bereichs zu.",
+    },
+    "silent_cut_blocks": {
+        "en": "{silent} of {blocks} blocks gave no number (measured, ± {margin}, 95 %). They count as the middle of the two ends at which the"
+        " others are cut, and intervals allow any number between these ends in their place.",
+        "de": "{silent} von {blocks} Blöcken gaben keine Zahl (gemessen, ± {margin}, 95 %). Sie zählen als die Mitte der beiden Enden, an denen"
+        " die anderen gekappt werden, und Intervalle lassen an ihrer Stelle jede Zahl zwischen diesen Enden zu.",
+    },
     "scale": {
         "en": "The scale of the noise depends on the confidential data and is withheld, so no standard error can be published.",
         "de": "Die Größe des Rauschens hängt von den vertraulichen Daten ab und wird nicht genannt; deshalb kann kein Standardfehler"
