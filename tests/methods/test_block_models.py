@@ -286,7 +286,7 @@ def test_blocks_say_the_same_side_by_side(is_lost: bool, monkeypatch: pytest.Mon
     monkeypatch.setattr(_blocks, "SIDE_BY_SIDE", 5)
     if is_lost:
         monkeypatch.setattr(_lanes, "help_out", maximised)
-    monkeypatch.setattr(Blocks, "reported", Blocks.reported if is_lost else None)
+    monkeypatch.setattr(Blocks, "estimate", Blocks.estimate if is_lost else None)
     assert blocks.numbers(rows, places).tolist() == alone.tolist() and len(set(alone.tolist())) == 5
 
 
