@@ -361,9 +361,9 @@ def _beside_silent(parts: Parts, made: Estimated) -> Estimated:
     spread, uncertainty = np.zeros(1), np.zeros(1)
     if made.sampled is not None:
         own = np.sqrt(np.maximum(made.sampled - made.variance, 0.0)) / unit
-        spread = (own + half * np.sqrt(size * share * (1 - share))) ** 2
+        spread = (own + half * np.sqrt(parts.rows * size * share * (1 - share))) ** 2
         at = total.values / size
-        uncertainty = parts.power("squares").plus(total, -2 * at).variance
+        uncertainty = parts.rows**2 * parts.power("squares").plus(total, -2 * at).variance
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         more = spread if is_sampling else np.zeros(1)
@@ -374,7 +374,7 @@ def _beside_silent(parts: Parts, made: Estimated) -> Estimated:
             fourth=far.fourth,
             uncertainty=uncertainty if is_sampling else 0.0,
             sampling=more,
-            records=size,
+            records=size / parts.rows,
             is_student=bool(parts.parameters.get("student")),
         )
         reached = unit * (q * np.sqrt(both) + half * silent.values)
