@@ -1,11 +1,13 @@
 """Combining releases: corrected weights, exact joint likelihood, inflation factors."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from dalenius.core.release import Condition
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import combine, equipartition, from_values, independence, intervals, observe
 from dalenius.inference.noise import Noise
@@ -85,3 +87,14 @@ def test_three_inflation_factors() -> None:
     assert "variance x" in str(many) and many.to_dict()["parts"] == 1000
     with pytest.raises(ParameterError):
         equipartition(0)
+
+
+def test_releases_of_another_version_or_condition_are_no_second_measurement(laplace, make_release) -> None:
+    first, second = (make_release([[40, 60]], laplace("1")) for _ in range(2))
+    later = replace(second, provenance=replace(second.provenance, version="2014"))
+    condition = Condition(variable="age", low="18")
+    filtered = replace(second, subject=replace(second.about, where=(condition,)))
+    for other, words in ((later, "same version"), (filtered, "same number")):
+        for several in (combine, observe):
+            with pytest.raises(Unsupported, match=words):
+                several([first, other])
