@@ -60,11 +60,11 @@ def test_an_account_is_opened_with_all_its_rules_or_not_at_all(opener, charge, m
     ledger.register("people", "census", "2021", "fingerprint", "domain")
     calls, real = [], writer.apply
 
-    def die_after_the_first_segment(store, draft):
+    def die_after_the_first_segment(store, draft, *rest):
         calls.append(draft)
         if len(calls) > 1:
             raise KeyboardInterrupt
-        real(store, draft)
+        return real(store, draft, *rest)
 
     with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
         patch.setattr(writer, "apply", die_after_the_first_segment)
@@ -296,11 +296,12 @@ def test_an_interrupted_leader_does_not_interrupt_the_others(ledger, charge, mon
 
     real, struck = writer.apply, threading.Event()
 
-    def apply(store, draft):
-        real(store, draft)
+    def apply(store, draft, *rest):
+        row = real(store, draft, *rest)
         if len(draft.lines) > 1 and not struck.is_set():
             struck.set()
             raise KeyboardInterrupt
+        return row
 
     monkeypatch.setattr(writer, "apply", apply)
     paid, stopped = [], []

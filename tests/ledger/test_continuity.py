@@ -9,7 +9,7 @@ from dalenius.errors import AnchorMismatch, BudgetExhausted, LedgerCorrupt, Ledg
 from dalenius.ledger.anchor import _TAIL, AnchorFile
 from dalenius.ledger.restore import restore
 
-TABLES = ("head", "entries", "terms", "purses", "charges", "releases", "registrations", "checks")
+TABLES = ("head", "entries", "tree", "terms", "purses", "charges", "releases", "registrations", "checks")
 
 
 class Backup:

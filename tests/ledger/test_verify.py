@@ -2,8 +2,9 @@
 
 import json
 import random
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,24 +12,30 @@ from typing import Any
 import pytest
 
 from dalenius.core.budget import Cost
-from dalenius.errors import LedgerMismatch, ParameterError
-from dalenius.ledger import Ledger
+from dalenius.errors import LedgerCorrupt, LedgerMismatch, ParameterError
+from dalenius.ledger import Ledger, schema
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Units
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
+from dalenius.ledger.seal import Witness
 from dalenius.ledger.sqlite_store import SqliteStore
 from dalenius.ledger.state import State
 from dalenius.ledger.store import apply
+from dalenius.ledger.tree import EMPTY, HashTree
 from dalenius.ledger.verify import VerifyReport, _Findings, _replay, verify_store
 
-TABLES = ("entries", "head", "terms", "purses", "releases", "charges", "registrations", "checks")
-NOT_IN_THE_CHAIN = {"lease", "lease_until"}
+TABLES = ("entries", "head", "tree", "terms", "purses", "releases", "charges", "registrations", "checks")
 
 
 class Intruder(SqliteStore):
-    """Somebody with the file, who removes the guards, changes what he likes, and is undone afterwards."""
+    """Somebody with the file, who removes the guards, changes what he likes, and is undone afterwards.
+
+    `copies` are whole stores as they stood after each segment.
+    """
+
+    copies: tuple[bytes, ...] = ()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -57,6 +64,14 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, In
     folder = tmp_path_factory.mktemp("scene")
     make = runpy.run_path(str(Path(__file__).with_name("load.py")))["charge"]
     ledger = Ledger.open(folder / "ledger.db", lease_seconds=0.0)
+    anchored, copies = ledger._writer._settled, []
+
+    def settled(draft: Draft, signature: str) -> None:
+        anchored(draft, signature)
+        with closing(sqlite3.connect(folder / "ledger.db")) as connection:
+            copies.append(connection.serialize())
+
+    ledger._writer._settled = settled
     ledger.secret("people")
     ledger.register("people", "census", "1", "fingerprint", "domain", by="custodian")
     ledger.grant("people", "add-remove", "1/1000", "1e-6", by="custodian", note="first year")
@@ -75,6 +90,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, In
     ledger.reserve(make("key3", 1003, "ann"))
     ledger.note("inspection", {"what": "losses"}, by="custodian", population="people")
     intruder = Intruder(folder / "ledger.db")
+    intruder.copies = tuple(copies)
     yield ledger, intruder
     intruder.close()
     ledger.close()
@@ -82,18 +98,23 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, In
 
 def look(ledger: Ledger, store: SqliteStore, *, is_anchored: bool = True) -> VerifyReport:
     lines = ledger.books.anchor.lines(ledger.books.name) if is_anchored else None
-    return verify_store(store, lines, ledger.public_key)
+    return verify_store(store, lines, ledger.public_key, (), witness_of(ledger, store))
+
+
+def witness_of(ledger: Ledger, store: SqliteStore) -> Witness:
+    """For a store that may be another one than the ledger's."""
+    return Witness(ledger.books.anchor, lambda: store.ask("SELECT digest FROM entries WHERE seq = 1")[0][0])
 
 
 def columns(store: SqliteStore, table: str) -> list[str]:
-    return [row[1] for row in store.ask(f"PRAGMA table_info({table})") if row[1] not in NOT_IN_THE_CHAIN]
+    return [row[1] for row in store.ask(f"PRAGMA table_info({table})")]
 
 
 def changed(value: Any, rng: random.Random) -> Any:
     """Something else of the same type."""
     if value is None:
         return 1
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return value + rng.choice([-1, 1, 1000, -(10**6)])
     raw = bytearray(value if isinstance(value, bytes) else value.encode())
     kind = rng.randrange(3)
@@ -144,13 +165,13 @@ def swap_lines(store: Intruder, rng: random.Random) -> str:
     return f"lines {one} and {two} swapped"
 
 
-def rewrite(store: Intruder, lines: list[Entry]) -> None:
-    """The whole store written anew from these lines, every table and digest consistent."""
+def rewrite(store: Intruder, lines: list[Entry], ledger: Ledger) -> None:
+    """The whole store written anew by somebody with the keys, every table and digest consistent."""
     documents = {row[0]: bytes(row[1]) for row in store.ask("SELECT entry, document FROM releases")}
     by_key = {row[0]: bytes(row[1]) for row in store.ask("SELECT key, document FROM releases")}
     for table in TABLES:
         store.ask(f"DELETE FROM {table}")
-    store.ask("INSERT INTO head (id, seq, digest) VALUES (1, 0, ?)", (GENESIS,))
+    store.ask(schema.FIRST_HEAD, (GENESIS, b""))
     draft = Draft(State(), Head(0, GENESIS), 0.0)
     names: dict[str, str] = {}
     for old in lines:
@@ -160,8 +181,7 @@ def rewrite(store: Intruder, lines: list[Entry]) -> None:
         new = draft.emit(old.kind, population=old.population, by=old.by, body=body)
         names[old.name] = new.name
     draft.documents = {r.entry: by_key[r.key] for r in draft.state.releases.values()} | documents
-    apply(store, draft)
-    store.ask("UPDATE charges SET is_done = 1 WHERE key IN (SELECT key FROM releases)")
+    apply(store, draft, HashTree(EMPTY, {}), Witness(ledger.books.anchor, lambda: ""))
 
 
 def test_a_thousand_random_changes_are_detected(scene):
@@ -170,7 +190,7 @@ def test_a_thousand_random_changes_are_detected(scene):
     lines = ledger.books.anchor.lines(ledger.books.name)
 
     def is_sound() -> bool:
-        return verify_store(intruder, lines, ledger.public_key).is_ok
+        return verify_store(intruder, lines, ledger.public_key, (), witness_of(ledger, intruder)).is_ok
 
     assert is_sound()
     rng = random.Random(2024)
@@ -187,33 +207,28 @@ def test_a_thousand_random_changes_are_detected(scene):
     assert is_sound() and look(ledger, intruder).is_ok
 
 
-def test_every_truncation_and_roll_back_is_detected_with_the_anchor(scene):
+def test_every_roll_back_is_detected_with_the_anchor(scene, tmp_path):
     ledger, intruder = scene
-    lines = ledger.entries()
-    for length in range(1, len(lines)):
-        with intruder.at_work():
-            rewrite_exactly(intruder, lines[:length])
-            assert not look(ledger, intruder).is_ok, length
+    assert len(intruder.copies) > 30
+    for number, copy in enumerate(intruder.copies[:-1]):
+        (tmp_path / f"{number}.db").write_bytes(copy)
+        with closing(SqliteStore(tmp_path / f"{number}.db", may_write=False)) as older:
+            assert not look(ledger, older).is_ok, number
             # Without the anchor an older state is as good as any, and the report says so.
-            blind = look(ledger, intruder, is_anchored=False)
+            blind = look(ledger, older, is_anchored=False)
             assert blind.is_ok, blind.problems
             assert "removed" in blind.unknown[0]
 
 
-def rewrite_exactly(store: Intruder, lines: list[Entry]) -> None:
-    """The store as it was when these lines were all there was."""
-    by_key = {row[0]: bytes(row[1]) for row in store.ask("SELECT key, document FROM releases")}
-    for table in TABLES:
-        store.ask(f"DELETE FROM {table}")
-    store.ask("INSERT INTO head (id, seq, digest) VALUES (1, 0, ?)", (GENESIS,))
-    draft = Draft(State(), Head(0, GENESIS), 0.0)
-    for line in lines:
-        draft.state.fold(line)
-    draft.lines = list(lines)
-    draft.tip = Head(lines[-1].seq, lines[-1].digest)
-    draft.documents = {r.entry: by_key[r.key] for r in draft.state.releases.values()}
-    apply(store, draft)
-    store.ask("UPDATE charges SET is_done = 1 WHERE key IN (SELECT key FROM releases)")
+def test_lines_cut_off_leave_a_head_that_nobody_signed(scene):
+    ledger, intruder = scene
+    lines = ledger.entries()
+    for line in lines[:-1]:
+        with intruder.at_work():
+            intruder.ask("DELETE FROM entries WHERE seq > ?", (line.seq,))
+            intruder.ask("UPDATE head SET seq = ?, digest = ?", (line.seq, line.digest))
+            with pytest.raises(LedgerCorrupt, match="'head'"):
+                witness_of(ledger, intruder).check_all(intruder.ask)
 
 
 def test_a_chain_written_anew_is_detected_with_the_anchor(scene):
@@ -222,7 +237,7 @@ def test_a_chain_written_anew_is_detected_with_the_anchor(scene):
     cheaper = [line for line in lines if not (line.kind == "charge" and line.body["key"] == "key7")]
     for forged in (lines, cheaper):
         with intruder.at_work():
-            rewrite(intruder, forged)
+            rewrite(intruder, forged, ledger)
             assert not look(ledger, intruder).is_ok
             assert look(ledger, intruder, is_anchored=False).is_ok
 
@@ -256,7 +271,7 @@ def test_a_store_written_anew_under_another_key_is_detected(scene):
     first, *rest = ledger.entries()
     other = replace(first, body={**first.body, "public_key": "00" * 32})
     with intruder.at_work():
-        rewrite(intruder, [other, *rest])
+        rewrite(intruder, [other, *rest], ledger)
         report = look(ledger, intruder, is_anchored=False)
         assert any("another key" in problem for problem in report.problems)
 
@@ -341,7 +356,7 @@ def bodies(lines: list[Entry], kind: str, change: Any) -> list[Entry]:
 
 def report_on(ledger: Ledger, intruder: Intruder, lines: list[Entry]) -> tuple[str, ...]:
     with intruder.at_work():
-        rewrite(intruder, lines)
+        rewrite(intruder, lines, ledger)
         return look(ledger, intruder, is_anchored=False).problems
 
 
@@ -410,7 +425,8 @@ def test_the_last_line_is_held_to_its_form_and_place(scene, change, problem):
         intruder.ask(sql, (entry.line, entry.digest, entry.name, entry.previous, seq))
         intruder.ask("UPDATE head SET digest = ?", (entry.digest,))
         problems = look(ledger, intruder, is_anchored=False).problems
-        assert len(problems) == 1
+        # The second is that nobody signed this head.
+        assert len(problems) == 2
         assert problem in problems[0]
 
 

@@ -95,11 +95,12 @@ def test_an_interrupted_batch_leaves_nothing(ledger, charge, monkeypatch):
 
     original, calls = writer.apply, []
 
-    def flaky(store, draft):
-        original(store, draft)
+    def flaky(store, draft, *rest):
+        row = original(store, draft, *rest)
         calls.append(len(draft.lines))
         if len(calls) < 3:
             raise Raced
+        return row
 
     monkeypatch.setattr(writer, "apply", flaky)
     ledger.reserve(charge("aa"))
@@ -111,7 +112,7 @@ def test_an_interrupted_batch_leaves_nothing(ledger, charge, monkeypatch):
 def test_a_ledger_that_never_gets_its_turn_says_so(ledger, charge, monkeypatch):
     from dalenius.ledger import writer
 
-    def never(store, draft):
+    def never(*_):
         raise Raced
 
     monkeypatch.setattr(writer, "apply", never)
@@ -125,12 +126,12 @@ def test_a_stale_view_is_caught_by_the_statements(ledger, charge, opener):
     """Somebody else spends between our look and our statements: the conditions notice, not a lock."""
     other = opener()
     late = Reserve.of(charge("bb", rho="3/4"), "lease", 60.0)
-    stale, head = load(other._reader, late.needs)
+    stale, head, tree = load(other._reader, late.needs, other.books.witness)
     ledger.reserve(charge("aa", rho="1/2"))
     draft = Draft(stale, head, 0.0)
     late.decide(draft)
     with pytest.raises(Raced), other._store.transaction():
-        apply(other._store, draft)
+        apply(other._store, draft, tree, other._writer._witness)
     assert ledger.account("people").spent.rho == Fraction(1, 2)
     assert ledger.verify().is_ok
 

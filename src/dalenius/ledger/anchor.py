@@ -1,6 +1,7 @@
 """The head of the chain, signed and kept in a second file, so that a shortened or replaced store is noticed.
 
-Every segment appends a line with the head it ends in and an Ed25519 signature of that line. The secret key is kept
+Every segment appends a line with the head it ends in and an Ed25519 signature of that line; the store keeps the same
+signature beside its head, so that nobody without the key can add lines to a store that is ahead of its anchor. The secret key is kept
 outside the store; the public one stands in the ledger's first line, so that an auditor can check what only the
 custodian can sign. The file is synchronised to disk whenever the segment holds a release. Lines of several writers may
 stand in another order than the chain: each line speaks for itself.
@@ -11,6 +12,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from hmac import compare_digest
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -74,13 +76,22 @@ class AnchorFile:
             return False
         return True
 
-    def append(self, ledger: str, head: Head, at: str, *, is_release: bool) -> None:
-        """Add a head; one write, so that lines of several processes do not mix."""
+    def sign(self, ledger: str, head: Head, at: str) -> str:
+        """Signature of a head, which the store keeps beside it."""
         assert self._secret is not None, "a ledger that cannot sign does not write"
-        body: dict[str, object] = {"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}
+        return self._secret.sign(canonical(_body(ledger, head, at)).encode()).hex()
+
+    def has_signed(self, ledger: str, head: Head, at: str, signature: str) -> bool:
+        """Whether a signature is this key's. Signing again gives the same one and takes less time than checking it."""
+        if self._secret is not None:
+            return compare_digest(self.sign(ledger, head, at).encode(), signature.encode())
+        return self._is_signed(_body(ledger, head, at), signature)
+
+    def append(self, ledger: str, head: Head, at: str, signature: str = "", *, is_release: bool) -> None:
+        """Add a head, signed unless it comes with a signature; one write, so that lines of several processes do not mix."""
+        signature = signature or self.sign(ledger, head, at)
         # The line break comes first: a line that a power failure cut short does not spoil the next one.
-        signature = self._secret.sign(canonical(body).encode()).hex()
-        line = "\n" + canonical(body | {"signature": signature})
+        line = "\n" + canonical(_body(ledger, head, at) | {"signature": signature})
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             if os.write(descriptor, line.encode()) != len(line):
@@ -128,6 +139,11 @@ class AnchorFile:
             )
         except _UNREADABLE:
             return AnchorLine(0, "", False)
+
+
+def _body(ledger: str, head: Head, at: str) -> dict[str, object]:
+    """What is signed of a head."""
+    return {"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}
 
 
 def last_lines(path: Path) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,20 +12,24 @@ from dalenius.core.rationals import rational
 from dalenius.core.release import Status
 from dalenius.errors import LedgerCorrupt, StorageError, UnknownName
 from dalenius.ledger import schema
-from dalenius.ledger.account import Account
+from dalenius.ledger.account import Account, Purse
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.charge import Registration, StoredRelease
 from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.events import Event, events_of_charge
 from dalenius.ledger.odometer import OdometerReading, read_odometer
-from dalenius.ledger.rows import as_purse, as_registration, as_terms, stored
+from dalenius.ledger.rows import Row, as_purse, as_registration, as_terms, stored
+from dalenius.ledger.seal import Witness, only, scope_of
 from dalenius.ledger.statement import FORMS, Statement, export_lines, make_statement
-from dalenius.ledger.store import Lost, Store, read_head
+from dalenius.ledger.store import Lost, Store, compare, read_head
 from dalenius.ledger.verify import VerifyReport, verify_store
 
 T = TypeVar("T")
 _MOST_LISTED = 5000
+# Where the rows of the state stand in a row of documents.
+_RELEASE = slice(7, 7 + len(schema.RELEASES_TABLE.stored))
+_CHARGE = slice(_RELEASE.stop, None)
 
 
 def _is_listed(account: Account) -> bool:
@@ -41,6 +45,7 @@ class Books:
         self._reader = reader
         self._wait_seconds = wait_seconds
         self._reading = threading.Lock()
+        self.witness = Witness(anchor, lambda: self.name)
 
     def patiently(self, work: Callable[[], T]) -> T:
         """Do something that may be repeated safely, again if the connection breaks meanwhile."""
@@ -62,6 +67,24 @@ class Books:
         """The rows of a query."""
         return self.look(lambda reader: list(reader.ask(sql, parameters)))
 
+    def state(
+        self, tables: Mapping[str, tuple[str, tuple[Any, ...]]], *scopes: bytes
+    ) -> dict[str, list[Row]]:
+        """Rows of the state by table, each by its condition, compared with what the head names.
+
+        `LedgerCorrupt` if one of them was changed outside the ledger, or one of those under the scopes is missing.
+        """
+
+        def read(reader: Store) -> dict[str, list[Row]]:
+            with reader.snapshot():
+                queries = [(schema.STATE[t].select + where, values) for t, (where, values) in tables.items()]
+                head, *answers = reader.ask_all([(schema.SEALED_HEAD, ()), *queries])
+                rows = dict(zip(tables, answers, strict=True))
+                compare(reader, only(head), rows, scopes, self.witness)
+                return rows
+
+        return self.look(read)
+
     @cached_property
     def name(self) -> str:
         """The digest of the first line, by which the anchor knows this ledger."""
@@ -81,16 +104,34 @@ class Books:
 
     def account(self, population: str) -> Account:
         """The master account as it stands."""
-        terms = self.ask(schema.TERMS + " WHERE population = ?", (population,))
-        rows = self.ask(schema.PURSES + " WHERE population = ?", (population,))
-        if not terms:
-            raise UnknownName.among("population", population, [r[0] for r in self.ask(schema.TERMS)])
-        purses = sorted(map(as_purse, rows), key=lambda purse: purse.key)
-        return Account.of(as_terms(terms[0]), tuple(purses))
+        of_it = (" WHERE population = ?", (population,))
+        scopes = [scope_of(table, population) for table in (schema.TERMS_TABLE, schema.PURSES_TABLE)]
+        rows = self.state({"terms": of_it, "purses": of_it}, *scopes)
+        if not rows["terms"]:
+            raise UnknownName.among("population", population, self.populations())
+        purses = sorted(map(as_purse, rows["purses"]), key=lambda purse: purse.key)
+        return Account.of(as_terms(rows["terms"][0]), tuple(purses))
 
     def populations(self) -> list[str]:
         """Populations that were granted a budget."""
-        return sorted(row[0] for row in self.ask(schema.TERMS))
+        rows = self.state({"terms": ("", ())}, schema.TERMS_TABLE.tag)
+        return sorted(row[0] for row in rows["terms"])
+
+    def purses(self) -> list[Purse]:
+        """Every purse of every population."""
+        rows = self.state({"purses": ("", ())}, schema.PURSES_TABLE.tag)
+        return list(map(as_purse, rows["purses"]))
+
+    def check_value(self, population: str) -> str | None:
+        """The value by which a population's secret is recognised, if there is one."""
+        of_it = (" WHERE population = ?", (population,))
+        rows = self.state({"checks": of_it}, scope_of(schema.CHECKS_TABLE, population))["checks"]
+        return str(rows[0][1]) if rows else None
+
+    def _registrations(self, dataset: str) -> list[Registration]:
+        of_it = (" WHERE dataset = ?", (dataset,))
+        rows = self.state({"registrations": of_it}, scope_of(schema.REGISTRATIONS_TABLE, dataset))
+        return list(map(as_registration, rows["registrations"]))
 
     def entries(self, population: str | None = None) -> list[Entry]:
         """Lines in the order of the chain."""
@@ -129,19 +170,38 @@ class Books:
 
     def registration(self, dataset: str, version: str) -> Registration | None:
         """What was registered, if anything."""
-        rows = self.ask(schema.REGISTRATIONS + " WHERE dataset = ? AND version = ?", (dataset, version))
-        return as_registration(rows[0]) if rows else None
+        return next((one for one in self._registrations(dataset) if one.version == version), None)
 
     def is_registered(self, dataset: str) -> bool:
         """Whether any version of a data set is registered."""
-        return bool(self.ask(schema.REGISTRATIONS + " WHERE dataset = ?", (dataset,)))
+        return bool(self._registrations(dataset))
 
     def release(self, entry: str) -> StoredRelease:
         """The stored release of an entry, whatever its status."""
-        rows = self.ask(schema.DOCUMENTS + " WHERE r.entry = ?", (entry,))
-        if not rows:
+        releases = self._documents("r.entry = ?", entry)
+        if not releases:
             raise UnknownName(f"There is no release under the entry {entry!r}.", received=entry)
-        return self.checked(rows[0])
+        return releases[0]
+
+    def _documents(self, where: str, *values: str) -> list[StoredRelease]:
+        """Stored releases in the order in which they were charged, with the rows that say who may see them."""
+
+        def read(reader: Store) -> list[Row]:
+            with reader.snapshot():
+                head, rows = reader.ask_all(
+                    [
+                        (schema.SEALED_HEAD, ()),
+                        (f"{schema.DOCUMENTS} WHERE {where} ORDER BY c.seq", values),
+                    ]
+                )
+                released = {
+                    "releases": [row[_RELEASE] for row in rows],
+                    "charges": [row[_CHARGE] for row in rows],
+                }
+                compare(reader, only(head), released, (), self.witness)
+                return rows
+
+        return [self.checked(row) for row in self.look(read)]
 
     @staticmethod
     def checked(row: Any) -> StoredRelease:
@@ -153,12 +213,13 @@ class Books:
 
     def find(self, key: str) -> StoredRelease | None:
         """The published release of a memo key; drafts, embargoed and withdrawn ones are not found."""
-        rows = self.ask(schema.DOCUMENTS + " WHERE r.key = ? AND r.status = ?", (key, str(Status.PUBLISHED)))
-        return self.checked(rows[0]) if rows else None
+        releases = self._documents("r.key = ? AND r.status = ?", key, str(Status.PUBLISHED))
+        return releases[0] if releases else None
 
     def is_stored(self, key: str) -> bool:
         """Whether a release is stored under a memo key, whatever its status."""
-        return bool(self.ask(schema.DOCUMENTS + " WHERE r.key = ?", (key,)))
+        of_it = (" WHERE key = ?", (key,))
+        return bool(self.state({"releases": of_it, "charges": of_it})["releases"])
 
     def answered_plans(self, dataset: str, version: str, definition: str) -> list[tuple[str, str, str]]:
         """(entry, key, plan digest) of every stored release of a version under a definition, the oldest first."""
@@ -173,8 +234,7 @@ class Books:
             if value is not None:
                 clauses.append(f"{column} = ?")
                 values.append(str(value))
-        sql = f"{schema.DOCUMENTS} WHERE {' AND '.join(clauses)} ORDER BY c.seq"
-        return [self.checked(row) for row in self.ask(sql, tuple(values))]
+        return self._documents(" AND ".join(clauses), *values)
 
     def statement(self, population: str, analyst: str | None = None) -> Statement:
         """Movements and balances; an analyst's own statement shows nobody else's."""
@@ -219,4 +279,5 @@ class Books:
             # The anchor is read first: a segment that is written meanwhile is then in the store already.
             lines = self.anchor.at(Path(anchor) if anchor else None).lines(self.name)
         key = self.anchor.public_key
-        return self.look(lambda reader: verify_store(reader, lines, key, heads))
+        name, witness = self.name, Witness(self.anchor, lambda: name)
+        return self.look(lambda reader: verify_store(reader, lines, key, heads, witness))

@@ -7,7 +7,8 @@ Requires
     The anchor is read before the store. It is written after the store, so the store is then at least as far. A crash
     between the two leaves the store ahead, which is no break: the next segment's head covers what was not anchored.
 Cost
-    The last lines of the anchor, one signature and two lines of the store; the rest is for `verify`.
+    The last lines of the anchor, one signature and two lines of the store. `check_lines` hashes every line, without
+    reading what it says: about 10 microseconds per line.
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,14 @@ from pathlib import Path
 
 from dalenius.errors import AnchorMismatch
 from dalenius.ledger.anchor import AnchorFile, AnchorLine
+from dalenius.ledger.entry import GENESIS, canonical, digest_of, public_name, without_seal
+from dalenius.ledger.rows import Row
+from dalenius.ledger.schema import ENTRIES
+from dalenius.ledger.seal import changed_outside
 from dalenius.ledger.store import Store, read_head
 
+_CHUNK = 2000
+_COUNT = "SELECT COUNT(*) FROM entries"
 _DIGEST = "SELECT digest FROM entries WHERE seq = ?"
 _NEXT = (
     "Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on from what there is and "
@@ -80,6 +87,34 @@ def find_break(store: Store, name: str, anchor: AnchorFile, texts: Sequence[str]
                 anchored=last,
             )
     return None
+
+
+def check_lines(store: Store) -> None:
+    """Raise `LedgerCorrupt` unless every line follows the one before it, up to the head, under its own columns."""
+    head, previous, count = read_head(store), GENESIS, 0
+    while rows := store.ask(f"{ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_CHUNK}", (count,)):
+        for row in rows:
+            count += 1
+            if not _follows(row, count, previous):
+                raise changed_outside("entries")
+            previous = row[6]
+    if (head.seq, head.digest) != (count, previous) or store.ask(_COUNT)[0][0] != count:
+        raise changed_outside("entries")
+
+
+def _follows(row: Row, place: int, previous: str) -> bool:
+    """Whether a stored line is the one at this place of the chain: the end of its text repeats its columns."""
+    seq, name, kind, population, line, before, digest = row
+    try:
+        end = f'"kind":"{kind}","population":{canonical(population)},"previous":"{before}","seq":{place}'
+        is_sealed = not line.endswith(end + "}")
+        return bool(
+            (seq, before, digest) == (place, previous, digest_of(line.encode()))
+            and name == public_name(line, digest, is_sealed=is_sealed)
+            and (not is_sealed or without_seal(line).endswith(end + "}"))
+        )
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 def _anchor_missing(anchor: AnchorFile, lines: int) -> Break:

@@ -34,6 +34,8 @@ class Needs:
     def of_all(cls, parts: Iterable["Needs"]) -> "Needs":
         """What several commands must see together."""
         needs = list(parts)
+        if len(needs) == 1:
+            return needs[0]
         return cls(
             populations=frozenset().union(*(n.populations for n in needs)),
             purses=frozenset().union(*(n.purses for n in needs)),
@@ -64,6 +66,7 @@ class Draft:
         self.at = stamp(now)
         self.lines: list[Entry] = []
         self.documents: dict[str, bytes] = {}
+        self._unsealed: Entry | None = None
 
     def emit(
         self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None
@@ -84,6 +87,18 @@ class Draft:
         self.lines.append(entry)
         self.tip = Head(entry.seq, entry.digest)
         return entry
+
+    def seal(self, state: str) -> None:
+        """Name the state that the segment leaves behind in its last line."""
+        self._unsealed = self.lines[-1]
+        self.lines[-1] = self._unsealed.sealed(state)
+        self.tip = Head(self.tip.seq, self.lines[-1].digest)
+
+    def answer(self, answer: Any) -> Any:
+        """What a command answered, with the last line as it was sealed."""
+        if isinstance(answer, tuple):
+            return tuple(map(self.answer, answer))
+        return self.lines[-1] if answer is not None and answer is self._unsealed else answer
 
 
 class Command(Protocol):

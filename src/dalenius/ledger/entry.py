@@ -1,7 +1,8 @@
 """One line of the ledger: canonical JSON, chained to the line before it by digest.
 
 A line says what was done and is never edited. Its digest covers every field, so that a change anywhere breaks the
-chain at that place; its public name is the beginning of that digest, which tells nobody how many lines there are.
+chain at that place. The last line of a segment is sealed: it also names the state that the segment leaves behind. The
+public name of a line is the beginning of its digest before it was sealed, which tells nobody how many lines there are.
 """
 
 import hashlib
@@ -18,6 +19,8 @@ FORMAT = "dalenius-ledger/1"
 GENESIS = "0" * 64
 NAME_LENGTH = 32
 _MOST_NESTED = 64
+_SEAL = ',"state":"{}"}}'
+_SEAL_SIZE = len(_SEAL.format("0" * 64))
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -69,14 +72,23 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def without_seal(line: str) -> str:
+    """A sealed line as it was before."""
+    return line[:-_SEAL_SIZE] + "}"
+
+
+def public_name(line: str, digest: str, *, is_sealed: bool) -> str:
+    """Public name of a stored line: the beginning of the digest that it had before it was sealed."""
+    return (digest_of(without_seal(line).encode()) if is_sealed else digest)[:NAME_LENGTH]
+
+
 def stamp(seconds: float) -> str:
     """A moment as lines carry it: UTC, whole milliseconds.
 
     >>> stamp(0)
     '1970-01-01T00:00:00.000Z'
     """
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +104,8 @@ class Entry:
     previous: str
     line: str
     digest: str
-
-    @property
-    def name(self) -> str:
-        """Public name of the line."""
-        return self.digest[:NAME_LENGTH]
+    name: str
+    state: str = ""
 
     @classmethod
     def write(
@@ -117,6 +126,7 @@ class Entry:
             f'{{"at":"{at}","body":{text or canonical(body)},"by":{_quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
             f'"population":{_quoted(population)},"previous":"{previous}","seq":{seq}}}'
         )
+        digest = digest_of(line.encode())
         return cls(
             seq=seq,
             kind=kind,
@@ -126,7 +136,25 @@ class Entry:
             body=body,
             previous=previous,
             line=line,
+            digest=digest,
+            name=digest[:NAME_LENGTH],
+        )
+
+    def sealed(self, state: str) -> "Entry":
+        """The same line under the same name, naming the state that its segment leaves behind."""
+        line = self.line[:-1] + _SEAL.format(state)
+        return Entry(
+            seq=self.seq,
+            kind=self.kind,
+            population=self.population,
+            at=self.at,
+            by=self.by,
+            body=self.body,
+            previous=self.previous,
+            line=line,
             digest=digest_of(line.encode()),
+            name=self.name,
+            state=state,
         )
 
     @classmethod
@@ -134,6 +162,7 @@ class Entry:
         """A stored line; its digest is computed here and never believed."""
         try:
             document = json.loads(line)
+            digest, state = digest_of(line.encode()), str(document.get("state", ""))
             return cls(
                 seq=int(document["seq"]),
                 kind=str(document["kind"]),
@@ -143,7 +172,9 @@ class Entry:
                 body=dict(document["body"]),
                 previous=str(document["previous"]),
                 line=line,
-                digest=digest_of(line.encode()),
+                digest=digest,
+                name=public_name(line, digest, is_sealed=bool(state)),
+                state=state,
             )
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise LedgerCorrupt("A ledger line is not of the ledger's format.") from error

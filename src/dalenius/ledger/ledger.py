@@ -23,13 +23,14 @@ from dalenius.ledger.anchor import AnchorFile, last_lines
 from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
-from dalenius.ledger.continuity import Break, find_break, refuse_new_beside
+from dalenius.ledger.continuity import Break, check_lines, find_break, refuse_new_beside
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Command, Draft, Head
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder, secret_of
 from dalenius.ledger.known_files import KnownFiles
 from dalenius.ledger.reserve import Busy, Reserve, new_lease
+from dalenius.ledger.seal import Witness
 from dalenius.ledger.store import Lost, Store, load, read_back, read_head
 from dalenius.ledger.writer import ReadOnly, Writer
 from dalenius.linear.notebook import two_lines
@@ -100,13 +101,18 @@ class Ledger:
             signed = self._find_anchor(anchor, public_key, may_write)
             self._reader = connect(location, may_write=may_write)
             self.books = Books(self._reader, signed, wait_seconds)
-            self._writer = Writer(self._store, clock, self._anchor_segment) if may_write else ReadOnly()
+            witness = Witness(signed, lambda: self.books.name)
+            self._writer = (
+                Writer(self._store, clock, witness, self._anchor_segment) if may_write else ReadOnly()
+            )
             self.declarations = Declarations(self.submit)
             self._answer_for_both()
             self._last: Head | None = None
             self._open()
             if may_write and is_checked:
                 self._refuse_break()
+            if may_write:
+                self._refuse_changes(witness)
             self._last = self.head
         except BaseException:
             self.close()
@@ -164,6 +170,16 @@ class Ledger:
             gap = self.find_break()
         if gap is not None:
             raise gap.error()
+
+    def _refuse_changes(self, witness: Witness) -> None:
+        """Raise `LedgerCorrupt` if a line or a row of the state was changed outside the ledger."""
+
+        def compare() -> None:
+            with self._store.snapshot():
+                witness.check_all(self._store.ask)
+                check_lines(self._store)
+
+        self.books.patiently(compare)
 
     def find_break(self) -> Break | None:
         """Where store and anchor part, if they do."""
@@ -229,13 +245,17 @@ class Ledger:
             nonce = SystemRandomness().bytes(16).hex()
             body = {"nonce": nonce, "public_key": self.public_key}
             self.submit(Note(kind="open", population="", body=body, by=""))
-        if Entry.read(self.books.first_line()[4]).body.get("public_key") != self.public_key:
+        # The name is read once, before anybody else reads over the same connection.
+        if (
+            self.books.name
+            and Entry.read(self.books.first_line()[4]).body.get("public_key") != self.public_key
+        ):
             raise LedgerMismatch(
                 "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; "
                 "if that is the one in use, the first line was changed."
             )
 
-    def _anchor_segment(self, draft: Draft) -> None:
+    def _anchor_segment(self, draft: Draft, signature: str) -> None:
         """Check that others see the segment, then append its head to the anchor.
 
         Called under the write lock, after the segment is durable and before the caller gets a reply.
@@ -246,7 +266,7 @@ class Ledger:
             self.books.patiently(lambda: read_back(self._store, draft.lines))
         name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.books.name
         is_release = any(line.kind == "release" for line in draft.lines)
-        self.books.anchor.append(name, draft.tip, draft.lines[-1].at, is_release=is_release)
+        self.books.anchor.append(name, draft.tip, draft.lines[-1].at, signature, is_release=is_release)
 
     def _check_continued(self, draft: Draft) -> None:
         """Raise `LedgerCorrupt` where the last line that this process knew is no longer in the store."""
@@ -257,7 +277,7 @@ class Ledger:
         if [tuple(row) for row in rows] != [(last.seq, last.digest)]:
             self._last = last
             raise LedgerCorrupt(
-                f"Line {last.seq} is no longer in the store: an older copy was put back while the ledger was open. Nothing is"
+                "The last line that this process knew is no longer in the store: an older copy was put back while the ledger was open. Nothing is"
                 " released. Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on from what"
                 " there is and counts every budget as spent."
             )
@@ -284,12 +304,11 @@ class Ledger:
 
     def secret(self, population: str) -> bytes:
         """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""
-        rows = self.books.ask(schema.CHECKS + " WHERE population = ?", (population,))
 
         def record(check: str) -> str:
             return str(self.submit(Note(kind="secret", population=population, body={"check": check}, by="")))
 
-        recorded, may_make = rows[0][1] if rows else None, not isinstance(self._writer, ReadOnly)
+        recorded, may_make = self.books.check_value(population), not isinstance(self._writer, ReadOnly)
         return secret_of(population, self._keys, recorded, record, may_make=may_make)
 
     def known_files(self, population: str) -> KnownFiles:
@@ -314,7 +333,8 @@ class Ledger:
 
         def look(reader: Store) -> Draft:
             with reader.snapshot():
-                return Draft(*load(reader, command.needs), self.clock())
+                state, head, _ = load(reader, command.needs, self.books.witness)
+                return Draft(state, head, self.clock())
 
         draft = self.books.look(look)
         try:

@@ -82,7 +82,7 @@ class PostgresStore:
                 with self._connection.transaction():
                     self._cursor.execute(schema.TABLES.format(blob="BYTEA"))
                     self._cursor.execute(_GUARDS)
-                    self._cursor.execute(_placeholders(schema.FIRST_HEAD), (GENESIS,))
+                    self._cursor.execute(_placeholders(schema.FIRST_HEAD), (GENESIS, b""))
         finally:
             self._cursor.execute("SELECT pg_advisory_unlock(742061)")
 

@@ -17,14 +17,12 @@ from typing import Any
 from dalenius.core.budget import UNIT
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError
-from dalenius.ledger import schema
 from dalenius.ledger.account import TOTAL, Purse, PurseKey
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.continuity import Break
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.ledger import WAIT_SECONDS, Ledger, connect, places
-from dalenius.ledger.rows import as_purse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ def _written(ledger: Ledger, gap: Break, by: str, note: str) -> tuple[Entry, ...
         "anchored": None if last is None else {"seq": last.seq, "head": last.head, "ledger": last.ledger},
         "note": note,
     }
-    purses = map(as_purse, ledger.books.ask(schema.PURSES))
+    purses = ledger.books.purses()
     spent = frozenset(p.key for p in purses if p.is_limited and not gap.is_anchor_missing)
     lines: tuple[Entry, ...] = ledger.submit(Restore(body=body, purses=spent, by=by))
     return lines

@@ -1,4 +1,4 @@
-"""Rows of the store as the frozen types they hold."""
+"""Rows of the store as the frozen types they hold, and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,9 +46,9 @@ def as_purse(row: Row) -> Purse:
 def as_charge(row: Row) -> ChargeRow:
     """A charge with its lease."""
     return ChargeRow(
-        key=row[0],
-        entry=row[1],
-        seq=row[2],
+        seq=row[0],
+        key=row[1],
+        entry=row[2],
         population=row[3],
         dataset=row[4],
         version=row[5],
@@ -78,7 +78,7 @@ def as_registration(row: Row) -> Registration:
 
 def as_release(row: Row) -> ReleaseRow:
     """What is known of a release without its document."""
-    return ReleaseRow(entry=row[0], key=row[1], digest=row[2], status=row[3])
+    return ReleaseRow(seq=row[0], entry=row[1], key=row[2], digest=row[3], status=row[4])
 
 
 def stored(row: Row) -> StoredRelease:
@@ -86,3 +86,33 @@ def stored(row: Row) -> StoredRelease:
     return StoredRelease(
         entry=row[0], key=row[1], document=bytes(row[2]), status=row[3], population=row[4], analyst=row[5]
     )
+
+
+def of_terms(terms: Terms) -> Row:
+    """Columns of what was agreed for a population."""
+    return (terms.population, str(terms.relation), terms.approval_above, int(terms.is_scheduled))
+
+
+def of_purse(purse: Purse) -> Row:
+    """Columns of a purse."""
+    return (*purse.key, *purse.numbers)
+
+
+def of_charge(charge: ChargeRow) -> Row:
+    """Columns of a charge with its lease."""
+    return (
+        *(charge.seq, charge.key, charge.entry, charge.population, charge.dataset, charge.version),
+        *(charge.definition, charge.analyst, charge.fingerprint, charge.plan_digest),
+        *(int(charge.is_tainted), int(charge.is_public_data), int(charge.is_done)),
+        *(charge.lease, float(charge.lease_until)),
+    )
+
+
+def of_release(release: ReleaseRow) -> Row:
+    """Columns of a release without its document."""
+    return (release.seq, release.entry, release.key, release.digest, release.status)
+
+
+def of_registration(one: Registration) -> Row:
+    """Columns of a registered file."""
+    return (one.dataset, one.version, one.population, one.fingerprint, one.domain_digest, one.entry)

@@ -4,15 +4,26 @@ The statements carry the invariants themselves: a purse moves only if what it th
 is charged once, a charge is completed by the holder of its lease, the head moves only from where it was read. What
 a statement does not touch, as often as it should, rolls the batch back. No claim rests on an isolation level.
 
+Every table of the state names with each row the signed line that last changed it and holds the salt of its leaf in the
+tree (`seal`). `STATE` lists their columns, and the statements that read them are made of that list.
+
 A line has one index, its place: the chain cannot fork, because no place is taken twice and the head moves only from
 where it was read. An index over digests would guard nothing more and scatter every commit over the disk.
 """
+
+from typing import NamedTuple
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS head (
     id      SMALLINT PRIMARY KEY CHECK (id = 1),
     seq     BIGINT NOT NULL,
-    digest  TEXT NOT NULL
+    digest  TEXT NOT NULL,
+    salt    {blob} NOT NULL,
+    signature TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS tree (
+    place    TEXT PRIMARY KEY,
+    content  {blob} NOT NULL
 );
 CREATE TABLE IF NOT EXISTS entries (
     seq         BIGINT PRIMARY KEY,
@@ -28,7 +39,9 @@ CREATE TABLE IF NOT EXISTS terms (
     population      TEXT PRIMARY KEY,
     relation        TEXT NOT NULL,
     approval_above  BIGINT,
-    is_scheduled    INTEGER NOT NULL CHECK (is_scheduled IN (0, 1))
+    is_scheduled    INTEGER NOT NULL CHECK (is_scheduled IN (0, 1)),
+    changed         BIGINT NOT NULL,
+    salt            {blob} NOT NULL
 );
 CREATE TABLE IF NOT EXISTS purses (
     population     TEXT NOT NULL,
@@ -42,6 +55,8 @@ CREATE TABLE IF NOT EXISTS purses (
     spent_epsilon  BIGINT NOT NULL,
     impure         BIGINT NOT NULL,
     charges        BIGINT NOT NULL,
+    changed        BIGINT NOT NULL,
+    salt           {blob} NOT NULL,
     PRIMARY KEY (population, page, kind, name),
     CHECK (spent_rho >= 0 AND spent_delta >= 0 AND spent_epsilon >= 0),
     CHECK (spent_rho <= limit_rho),
@@ -62,13 +77,18 @@ CREATE TABLE IF NOT EXISTS charges (
     is_public_data  INTEGER NOT NULL CHECK (is_public_data IN (0, 1)),
     is_done         INTEGER NOT NULL CHECK (is_done IN (0, 1)),
     lease           TEXT NOT NULL,
-    lease_until     DOUBLE PRECISION NOT NULL
+    lease_until     DOUBLE PRECISION NOT NULL,
+    changed         BIGINT NOT NULL,
+    salt            {blob} NOT NULL
 );
 CREATE TABLE IF NOT EXISTS releases (
     entry       TEXT PRIMARY KEY REFERENCES charges (entry),
     key         TEXT NOT NULL UNIQUE REFERENCES charges (key),
     digest      TEXT NOT NULL,
     status      TEXT NOT NULL CHECK (status IN ('draft', 'embargoed', 'published', 'withdrawn')),
+    seq         BIGINT NOT NULL,
+    changed     BIGINT NOT NULL,
+    salt        {blob} NOT NULL,
     document    {blob} NOT NULL
 );
 CREATE TABLE IF NOT EXISTS registrations (
@@ -78,36 +98,116 @@ CREATE TABLE IF NOT EXISTS registrations (
     fingerprint    TEXT NOT NULL,
     domain_digest  TEXT NOT NULL,
     entry          TEXT NOT NULL UNIQUE,
+    changed        BIGINT NOT NULL,
+    salt           {blob} NOT NULL,
     PRIMARY KEY (dataset, version)
 );
 CREATE TABLE IF NOT EXISTS checks (
     population  TEXT PRIMARY KEY,
-    value       TEXT NOT NULL
+    value       TEXT NOT NULL,
+    changed     BIGINT NOT NULL,
+    salt        {blob} NOT NULL
 )
 """
 
-FIRST_HEAD = "INSERT INTO head (id, seq, digest) VALUES (1, 0, ?) ON CONFLICT (id) DO NOTHING"
+
+class StateTable(NamedTuple):
+    """A table of the state: its columns without salt and document.
+
+    The first `keys` columns tell its rows apart; where there are none, `seq` does, the line that made the row.
+    """
+
+    name: str
+    tag: bytes
+    keys: int
+    columns: tuple[str, ...]
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """Columns of a leaf, and its salt."""
+        return (*self.columns, "changed", "salt")
+
+    @property
+    def select(self) -> str:
+        """The statement that reads whole rows, salts last."""
+        return f"SELECT {', '.join(self.stored)} FROM {self.name}"
+
+
+TERMS_TABLE = StateTable("terms", b"0", 1, ("population", "relation", "approval_above", "is_scheduled"))
+PURSES_TABLE = StateTable(
+    "purses",
+    b"1",
+    4,
+    (
+        *("population", "page", "kind", "name", "limit_rho", "limit_delta", "spent_rho", "spent_delta"),
+        *("spent_epsilon", "impure", "charges"),
+    ),
+)
+CHARGES_TABLE = StateTable(
+    "charges",
+    b"2",
+    0,
+    (
+        *("seq", "key", "entry", "population", "dataset", "version", "definition", "analyst", "fingerprint"),
+        *("plan_digest", "is_tainted", "is_public_data", "is_done", "lease", "lease_until"),
+    ),
+)
+RELEASES_TABLE = StateTable("releases", b"3", 0, ("seq", "entry", "key", "digest", "status"))
+REGISTRATIONS_TABLE = StateTable(
+    "registrations",
+    b"4",
+    2,
+    ("dataset", "version", "population", "fingerprint", "domain_digest", "entry"),
+)
+CHECKS_TABLE = StateTable("checks", b"5", 1, ("population", "value"))
+STATE = {
+    table.name: table
+    for table in (
+        TERMS_TABLE,
+        PURSES_TABLE,
+        CHARGES_TABLE,
+        RELEASES_TABLE,
+        REGISTRATIONS_TABLE,
+        CHECKS_TABLE,
+    )
+}
+TERMS, PURSES, CHARGES = TERMS_TABLE.select, PURSES_TABLE.select, CHARGES_TABLE.select
+RELEASES, REGISTRATIONS, CHECKS = RELEASES_TABLE.select, REGISTRATIONS_TABLE.select, CHECKS_TABLE.select
+
+FIRST_HEAD = (
+    "INSERT INTO head (id, seq, digest, salt, signature) VALUES (1, 0, ?, ?, '') ON CONFLICT (id) DO NOTHING"
+)
 HEAD = "SELECT seq, digest FROM head WHERE id = 1"
-MOVE_HEAD = "UPDATE head SET seq = ?, digest = ? WHERE id = 1 AND seq = ? AND digest = ?"
+SEALED_HEAD = """
+SELECT h.seq, h.digest, h.salt, h.signature, e.line
+FROM head h LEFT JOIN entries e ON e.seq = h.seq WHERE h.id = 1
+"""
+MOVE_HEAD = (
+    "UPDATE head SET seq = ?, digest = ?, salt = ?, signature = ? WHERE id = 1 AND seq = ? AND digest = ?"
+)
+
+NODES = "SELECT place, content FROM tree"
+PUT_NODE = "INSERT INTO tree (place, content) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET content = excluded.content"
 
 ADD_ENTRY = (
     "INSERT INTO entries (seq, name, kind, population, line, previous, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 
 PUT_TERMS = """
-INSERT INTO terms (population, relation, approval_above, is_scheduled) VALUES (?, ?, ?, ?)
-ON CONFLICT (population) DO UPDATE SET approval_above = excluded.approval_above, is_scheduled = excluded.is_scheduled
+INSERT INTO terms (population, relation, approval_above, is_scheduled, changed, salt) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (population) DO UPDATE SET approval_above = excluded.approval_above, is_scheduled = excluded.is_scheduled,
+                                       changed = excluded.changed, salt = excluded.salt
 WHERE terms.relation = excluded.relation
 """
 
 OPEN_PURSE = """
 INSERT INTO purses (population, page, kind, name, limit_rho, limit_delta,
-                    spent_rho, spent_delta, spent_epsilon, impure, charges)
-VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0)
+                    spent_rho, spent_delta, spent_epsilon, impure, charges, changed, salt)
+VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)
 """
 
 SET_LIMIT = """
-UPDATE purses SET limit_rho = ?, limit_delta = ?
+UPDATE purses SET limit_rho = ?, limit_delta = ?, changed = ?, salt = ?
 WHERE population = ? AND page = ? AND kind = ? AND name = ?
   AND limit_rho = ? AND limit_delta = ? AND spent_rho <= ? AND spent_delta <= ?
 """
@@ -115,56 +215,47 @@ WHERE population = ? AND page = ? AND kind = ? AND name = ?
 # The heart of the ledger: what is over the limit is not charged, whoever else is writing.
 PAY = """
 UPDATE purses SET spent_rho = spent_rho + ?, spent_delta = spent_delta + ?, spent_epsilon = spent_epsilon + ?,
-                  impure = impure + ?, charges = charges + ?
+                  impure = impure + ?, charges = charges + ?, changed = ?, salt = ?
 WHERE population = ? AND page = ? AND kind = ? AND name = ?
   AND spent_rho + ? <= limit_rho AND spent_delta + ? <= limit_delta
 """
 
 ADD_CHARGE = """
-INSERT INTO charges (key, entry, seq, population, dataset, version, definition, analyst, fingerprint, plan_digest,
-                     is_tainted, is_public_data, is_done, lease, lease_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
+INSERT INTO charges (seq, key, entry, population, dataset, version, definition, analyst, fingerprint, plan_digest,
+                     is_tainted, is_public_data, is_done, lease, lease_until, changed, salt)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 TAKE_LEASE = """
-UPDATE charges SET lease = ?, lease_until = ?
+UPDATE charges SET lease = ?, lease_until = ?, changed = ?, salt = ?
 WHERE key = ? AND lease = ? AND is_done = 0 AND fingerprint = ? AND plan_digest = ?
 """
 
 COMPLETE = """
-UPDATE charges SET is_done = 1
+UPDATE charges SET is_done = 1, changed = ?, salt = ?
 WHERE key = ? AND entry = ? AND lease = ? AND is_done = 0 AND fingerprint = ? AND plan_digest = ?
 """
 
 ADD_RELEASE = """
-INSERT INTO releases (entry, key, digest, status, document) VALUES (?, ?, ?, ?, ?)
+INSERT INTO releases (seq, entry, key, digest, status, changed, salt, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
 """
 
-SET_STATUS = "UPDATE releases SET status = ? WHERE entry = ? AND status = ?"
+SET_STATUS = "UPDATE releases SET status = ?, changed = ?, salt = ? WHERE entry = ? AND status = ?"
 
 ADD_REGISTRATION = """
-INSERT INTO registrations (dataset, version, population, fingerprint, domain_digest, entry)
-VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO registrations (dataset, version, population, fingerprint, domain_digest, entry, changed, salt)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 
-ADD_CHECK = "INSERT INTO checks (population, value) VALUES (?, ?)"
+ADD_CHECK = "INSERT INTO checks (population, value, changed, salt) VALUES (?, ?, ?, ?)"
 
-TERMS = "SELECT population, relation, approval_above, is_scheduled FROM terms"
-PURSES = """
-SELECT population, page, kind, name, limit_rho, limit_delta, spent_rho, spent_delta, spent_epsilon, impure, charges
-FROM purses
-"""
-CHARGES = """
-SELECT key, entry, seq, population, dataset, version, definition, analyst, fingerprint, plan_digest,
-       is_tainted, is_public_data, is_done, lease, lease_until
-FROM charges
-"""
-RELEASES = "SELECT entry, key, digest, status FROM releases"
-REGISTRATIONS = "SELECT dataset, version, population, fingerprint, domain_digest, entry FROM registrations"
-CHECKS = "SELECT population, value FROM checks"
-DOCUMENTS = """
-SELECT r.entry, r.key, r.document, r.status, c.population, c.analyst, r.digest
+_RELEASED = [f"r.{column}" for column in RELEASES_TABLE.stored]
+_CHARGED = [f"c.{column}" for column in CHARGES_TABLE.stored]
+# What is answered, and after it the two rows of the state by which it is answered.
+DOCUMENTS = f"""
+SELECT r.entry, r.key, r.document, r.status, c.population, c.analyst, r.digest,
+       {", ".join(_RELEASED)}, {", ".join(_CHARGED)}
 FROM releases r JOIN charges c ON c.entry = r.entry
 """
 ENTRIES = "SELECT seq, name, kind, population, line, previous, digest FROM entries"

@@ -141,7 +141,7 @@ class SqliteStore:
             self._connection.execute(statement)
         for guard in _GUARDS.strip().split("END;")[:-1]:
             self._connection.execute(guard + "END")
-        self._connection.execute(schema.FIRST_HEAD, (GENESIS,))
+        self._connection.execute(schema.FIRST_HEAD, (GENESIS, b""))
         self._connection.execute("COMMIT")
 
     @contextmanager
@@ -286,7 +286,8 @@ def _translated() -> Iterator[None]:
     except sqlite3.IntegrityError as error:
         raise Raced(str(error)) from error
     except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+        # Without a code of SQLite: a column holds what Python cannot read as text.
+        if getattr(error, "sqlite_errorcode", None) in (None, sqlite3.SQLITE_ERROR):
             raise LedgerCorrupt(f"The ledger's tables are not those that were made: {error}.") from error
         raise StorageError(f"The ledger could not be read or written: {error}.") from error
     except sqlite3.DatabaseError as error:

@@ -29,7 +29,7 @@ from dalenius.ledger.entry import Entry
 
 
 class ChargeRow(NamedTuple):
-    """A charge and who may complete it; the lease is the only part that is not in the chain."""
+    """A charge and who may complete it; the lease is in no line, and bound by the state that lines name."""
 
     entry: str
     key: str
@@ -49,12 +49,13 @@ class ChargeRow(NamedTuple):
 
 
 class ReleaseRow(NamedTuple):
-    """A completed charge: the digest of its document, and whether it is public."""
+    """A completed charge: the digest of its document, whether it is public, and the line that charged it."""
 
     entry: str
     key: str
     digest: str
     status: str
+    seq: int
 
 
 @dataclass(slots=True)
@@ -245,9 +246,10 @@ def _forfeited(body: Mapping[str, Any]) -> Units:
 
 
 def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    state.charges[body["key"]] = state.charges[body["key"]]._replace(is_done=True)
+    charge = state.charges[body["key"]]
+    state.charges[body["key"]] = charge._replace(is_done=True)
     state.releases[body["entry"]] = ReleaseRow(
-        entry=body["entry"], key=body["key"], digest=body["digest"], status=body["status"]
+        entry=body["entry"], key=body["key"], digest=body["digest"], status=body["status"], seq=charge.seq
     )
 
 

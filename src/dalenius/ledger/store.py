@@ -2,17 +2,34 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Protocol
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 from dalenius.errors import DaleniusError, LedgerCorrupt
 from dalenius.ledger import schema
 from dalenius.ledger.account import Purse
 from dalenius.ledger.draft import Draft, Head, Needs
 from dalenius.ledger.entry import Entry
-from dalenius.ledger.rows import Row, as_charge, as_purse, as_registration, as_release, as_terms
-from dalenius.ledger.state import SPENT, State
+from dalenius.ledger.rows import (
+    Row,
+    as_charge,
+    as_purse,
+    as_registration,
+    as_release,
+    as_terms,
+    of_charge,
+    of_purse,
+    of_registration,
+    of_release,
+    of_terms,
+)
+from dalenius.ledger.schema import StateTable
+from dalenius.ledger.seal import Rows, Witness, changed_outside, only, scope_of
+from dalenius.ledger.state import SPENT, ChargeRow, ReleaseRow, State
+from dalenius.ledger.tree import HashTree
 
 _CHUNK = 200
+_PURSE, _LINES = ("population", "page", "kind", "name"), ("population", "kind")
 
 Query = tuple[str, Row]
 Statement = tuple[str, Sequence[Row]]
@@ -56,14 +73,14 @@ class Store(Protocol):
 
 def read_head(store: Store) -> Head:
     """The last line."""
-    return _as_head(store.ask(schema.HEAD))
+    return head_of(only(store.ask(schema.HEAD)))
 
 
-def _as_head(rows: Sequence[Row]) -> Head:
-    if len(rows) != 1:
-        raise LedgerCorrupt("The ledger has no head.")
-    seq, digest = rows[0]
-    return Head(int(seq), str(digest))
+def head_of(row: Row) -> Head:
+    """The head in a row that begins with its place and digest."""
+    if not isinstance(row[0], int) or not isinstance(row[1], str):
+        raise changed_outside("head")
+    return Head(row[0], row[1])
 
 
 def read_back(store: Store, lines: Sequence[Entry]) -> None:
@@ -79,54 +96,75 @@ def read_back(store: Store, lines: Sequence[Entry]) -> None:
         )
 
 
-def _where(sql: str, columns: Sequence[str], values: Iterable[Row]) -> list[Query]:
+def _where(sql: str, columns: tuple[str, ...], values: Iterable[tuple[str, ...]]) -> list[Query]:
     """Queries for the rows whose columns equal one of the given tuples."""
-    wanted = sorted(set(map(tuple, values)))
+    wanted = sorted(set(values))
     queries: list[Query] = []
     for start in range(0, len(wanted), _CHUNK):
         part = wanted[start : start + _CHUNK]
-        if len(columns) == 1:
-            clause = f"{columns[0]} IN ({', '.join('?' * len(part))})"
-        else:
-            clause = " OR ".join([f"({' AND '.join(f'{column} = ?' for column in columns)})"] * len(part))
-        queries.append((f"{sql} WHERE {clause}", [value for row in part for value in row]))
+        queries.append((_lookup(sql, columns, len(part)), [value for row in part for value in row]))
     return queries
 
 
-def load(store: Store, needs: Needs) -> tuple[State, Head]:
-    """The part of the state that a batch must see, and the head it will follow."""
+@lru_cache(maxsize=1 << 10)
+def _lookup(sql: str, columns: tuple[str, ...], count: int) -> str:
+    if len(columns) == 1:
+        return f"{sql} WHERE {columns[0]} IN ({', '.join('?' * count)})"
+    one = f"({' AND '.join(f'{column} = ?' for column in columns)})"
+    return f"{sql} WHERE {' OR '.join([one] * count)}"
+
+
+def load(store: Store, needs: Needs, witness: Witness) -> tuple[State, Head, HashTree]:
+    """The part of the state that a batch must see, the head it will follow, and the tree that the head names."""
     keys, entries = [(key,) for key in needs.keys], [(entry,) for entry in needs.entries]
     asked: dict[str, list[Query]] = {
         # The head comes first: had anything below changed after it was read, the batch could not move it.
-        "head": [(schema.HEAD, ())],
-        "terms": _where(schema.TERMS, ["population"], zip(needs.populations)),
-        "checks": _where(schema.CHECKS, ["population"], zip(needs.checks)),
-        "purses": _where(schema.PURSES, ["population", "page", "kind", "name"], needs.purses),
-        "charges": _where(schema.CHARGES, ["key"], keys) + _where(schema.CHARGES, ["entry"], entries),
-        "releases": _where(schema.RELEASES, ["key"], keys) + _where(schema.RELEASES, ["entry"], entries),
-        "registrations": _where(schema.REGISTRATIONS, ["dataset"], zip(needs.datasets)),
-        "own": _where(schema.ENTRIES, ["population", "kind"], [(p, k) for p in needs.pasts for k in SPENT]),
+        "head": [(schema.SEALED_HEAD, ())],
+        "terms": _where(schema.TERMS, ("population",), zip(needs.populations)),
+        "checks": _where(schema.CHECKS, ("population",), zip(needs.checks)),
+        "purses": _where(schema.PURSES, _PURSE, needs.purses),
+        "charges": _where(schema.CHARGES, ("key",), keys) + _where(schema.CHARGES, ("entry",), entries),
+        "releases": _where(schema.RELEASES, ("key",), keys) + _where(schema.RELEASES, ("entry",), entries),
+        "registrations": _where(schema.REGISTRATIONS, ("dataset",), zip(needs.datasets)),
+        "own": _where(schema.ENTRIES, _LINES, [(p, k) for p in needs.pasts for k in SPENT]),
     }
     answers = iter(store.ask_all([query for queries in asked.values() for query in queries]))
     rows = {name: [row for _ in queries for row in next(answers)] for name, queries in asked.items()}
-    head, own = _as_head(rows.pop("head")), rows.pop("own")
+    head, own = only(rows.pop("head")), rows.pop("own")
+    tree = compare(store, head, rows, _scopes(needs), witness)
     state = _as_state(rows)
     for row in own:
         state.fold_own(Entry.read(row[4]))
-    return state, head
+    return state, head_of(head), tree
+
+
+def _scopes(needs: Needs) -> set[bytes]:
+    """Where rows were looked for, so that a missing one is noticed."""
+    return {
+        *(scope_of(schema.TERMS_TABLE, population) for population in needs.populations),
+        *(scope_of(schema.CHECKS_TABLE, population) for population in needs.checks),
+        *(scope_of(schema.PURSES_TABLE, *key) for key in needs.purses),
+        *(scope_of(schema.REGISTRATIONS_TABLE, dataset) for dataset in needs.datasets),
+    }
+
+
+def compare(store: Store, head: Row, rows: Rows, scopes: Iterable[bytes], witness: Witness) -> HashTree:
+    """Compare rows with the state that the head names; a charge and its release come together or not at all."""
+    charged = {
+        scope_of(table, row[0])
+        for table, other in ((schema.RELEASES_TABLE, "charges"), (schema.CHARGES_TABLE, "releases"))
+        for row in rows.get(other, ())
+        if isinstance(row[0], int)
+    }
+    wanted = {*scopes, *charged}
+    tree = witness.tree(store.ask, head, wanted)
+    witness.check(store.ask, tree, rows, wanted)
+    return tree
 
 
 def load_all(store: Store) -> State:
     """All of it, for verification."""
-    tables = {
-        "terms": schema.TERMS,
-        "checks": schema.CHECKS,
-        "purses": schema.PURSES,
-        "charges": schema.CHARGES,
-        "releases": schema.RELEASES,
-        "registrations": schema.REGISTRATIONS,
-    }
-    return _as_state({name: store.ask(sql) for name, sql in tables.items()})
+    return _as_state({name: store.ask(table.select) for name, table in schema.STATE.items()})
 
 
 def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
@@ -142,84 +180,121 @@ def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
     return state
 
 
-def apply(store: Store, draft: Draft) -> None:
-    """Write what the batch changed. Each statement holds its own invariant; `Raced` if one of them did not."""
-    statements = [(sql, rows) for sql, rows in _statements(draft) if rows]
-    for (sql, rows), touched in zip(statements, store.run(statements), strict=True):
-        # Every row of parameters must touch exactly one row of the store.
-        if touched != len(rows):
-            raise Raced(sql.split(maxsplit=1)[0])
+def apply(store: Store, draft: Draft, tree: HashTree, witness: Witness) -> Row:
+    """Write what the batch changed and return the new head's row; its last line names the state it leaves behind.
 
-
-def _statements(draft: Draft) -> list[Statement]:
-    old, new = draft.before, draft.state
-    changed = [t for name, t in new.terms.items() if old.terms.get(name) != t]
-    fresh = [r for entry, r in new.releases.items() if entry not in old.releases]
-    moved = [(r, old.releases.get(e)) for e, r in new.releases.items()]
-    registered = [r for place, r in new.registrations.items() if place not in old.registrations]
-    return [
-        (
-            schema.PUT_TERMS,
-            [(t.population, str(t.relation), t.approval_above, int(t.is_scheduled)) for t in changed],
-        ),
-        *_purse_statements(old, new),
+    Each statement holds its own invariant; `Raced` if one of them did not.
+    """
+    changes = _changes(draft)
+    marks, salt, signature = witness.seal(store.ask, draft, tree, [(table, row) for table, row, _ in changes])
+    moved = (draft.tip.seq, draft.tip.digest, salt, signature, draft.head.seq, draft.head.digest)
+    statements = [
+        *_statements(changes, marks),
         (
             schema.ADD_ENTRY,
             [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines],
         ),
-        *_charge_statements(draft),
-        (
-            schema.ADD_RELEASE,
-            [(r.entry, r.key, r.digest, r.status, draft.documents[r.entry]) for r in fresh],
-        ),
-        (schema.SET_STATUS, [(r.status, r.entry, was.status) for r, was in moved if was and was != r]),
-        (
-            schema.ADD_REGISTRATION,
-            [
-                (r.dataset, r.version, r.population, r.fingerprint, r.domain_digest, r.entry)
-                for r in registered
-            ],
-        ),
-        (schema.ADD_CHECK, [(p, v) for p, v in new.checks.items() if p not in old.checks]),
-        (schema.MOVE_HEAD, [(draft.tip.seq, draft.tip.digest, draft.head.seq, draft.head.digest)]),
+        (schema.PUT_NODE, [(place.decode(), content) for place, content in tree.changes()]),
+        (schema.MOVE_HEAD, [moved]),
     ]
+    for (sql, rows), touched in zip(statements, store.run(statements), strict=True):
+        # Every row of parameters must touch exactly one row of the store.
+        if touched != len(rows):
+            raise Raced(sql.split(maxsplit=1)[0])
+    return (*moved[:4], draft.lines[-1].line)
 
 
-def _purse_statements(old: State, new: State) -> list[Statement]:
-    """Limits first, then payments: what a batch spends from one purse is one conditional statement."""
-    opened, limits, payments = [], [], []
+class Write(NamedTuple):
+    """A statement with its parameters, those of the mark (the line and the salt) between the two parts."""
+
+    sql: str
+    before: Row
+    after: Row = ()
+
+
+Change = tuple[StateTable, Row, list[Write]]
+"""A row as it will stand, and the steps that make it so."""
+
+
+def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Statement]:
+    """The steps of all changes, those of one statement together, in the order in which they may run."""
+    statements: dict[str, list[Row]] = {sql: [] for sql in _ORDER}
+    for (_, _, steps), mark in zip(changes, marks, strict=True):
+        for step in steps:
+            statements[step.sql].append((*step.before, *mark, *step.after))
+    return [(sql, rows) for sql, rows in statements.items() if rows]
+
+
+# Limits come before payments: what a batch spends from one purse is one conditional statement.
+_ORDER = (
+    *(
+        schema.PUT_TERMS,
+        schema.OPEN_PURSE,
+        schema.SET_LIMIT,
+        schema.PAY,
+        schema.ADD_CHARGE,
+        schema.TAKE_LEASE,
+    ),
+    *(schema.COMPLETE, schema.ADD_RELEASE, schema.SET_STATUS, schema.ADD_REGISTRATION, schema.ADD_CHECK),
+)
+
+
+def _changes(draft: Draft) -> list[Change]:
+    old, new = draft.before, draft.state
+    changes: list[Change] = [
+        (schema.TERMS_TABLE, of_terms(terms), [Write(schema.PUT_TERMS, of_terms(terms))])
+        for name, terms in new.terms.items()
+        if old.terms.get(name) != terms
+    ]
     # A fixed order of the rows keeps two writers from waiting for each other in a circle.
-    for key in sorted(new.purses):
-        purse, was = new.purses[key], old.purses.get(key)
-        if purse == was:
-            continue
-        if was is None:
-            opened.append((*key, purse.limit_rho, purse.limit_delta))
-            was = Purse(key=key, limit_rho=purse.limit_rho, limit_delta=purse.limit_delta)
-        elif (purse.limit_rho, purse.limit_delta) != (was.limit_rho, was.limit_delta):
-            limit = (purse.limit_rho, purse.limit_delta)
-            limits.append((*limit, *key, was.limit_rho, was.limit_delta, *limit))
-        paid = tuple(b - a for a, b in zip(was.numbers[2:], purse.numbers[2:], strict=True))
-        if any(paid):
-            payments.append((*paid, *key, paid[0], paid[1]))
-    return [(schema.OPEN_PURSE, opened), (schema.SET_LIMIT, limits), (schema.PAY, payments)]
+    for where in sorted(new.purses):
+        if new.purses[where] != old.purses.get(where):
+            changes.append(_purse_change(new.purses[where], old.purses.get(where)))
+    for key, charge in new.charges.items():
+        if charge != old.charges.get(key):
+            changes.append(_charge_change(charge, old.charges.get(key)))
+    for entry, release in new.releases.items():
+        if release != old.releases.get(entry):
+            changes.append(_release_change(release, old.releases.get(entry), draft.documents.get(entry)))
+    for place, one in new.registrations.items():
+        if place not in old.registrations:
+            row = of_registration(one)
+            changes.append((schema.REGISTRATIONS_TABLE, row, [Write(schema.ADD_REGISTRATION, row)]))
+    for check in new.checks.items():
+        if check[0] not in old.checks:
+            changes.append((schema.CHECKS_TABLE, check, [Write(schema.ADD_CHECK, check)]))
+    return changes
 
 
-def _charge_statements(draft: Draft) -> list[Statement]:
-    added, taken, done = [], [], []
-    for key, row in draft.state.charges.items():
-        was = draft.before.charges.get(key)
-        if was is None:
-            added.append(
-                (
-                    *(row.key, row.entry, row.seq, row.population, row.dataset, row.version, row.definition),
-                    *(row.analyst, row.fingerprint, row.plan_digest),
-                    *(int(row.is_tainted), int(row.is_public_data), row.lease, row.lease_until),
-                )
-            )
-            continue
-        if row.lease != was.lease:
-            taken.append((row.lease, row.lease_until, key, was.lease, row.fingerprint, row.plan_digest))
-        if row.is_done and not was.is_done:
-            done.append((key, row.entry, row.lease, row.fingerprint, row.plan_digest))
-    return [(schema.ADD_CHARGE, added), (schema.TAKE_LEASE, taken), (schema.COMPLETE, done)]
+def _purse_change(purse: Purse, was: Purse | None) -> Change:
+    key, limit, steps = purse.key, (purse.limit_rho, purse.limit_delta), []
+    if was is None:
+        steps.append(Write(schema.OPEN_PURSE, (*key, *limit)))
+        was = Purse(key, *limit)
+    elif limit != (was.limit_rho, was.limit_delta):
+        steps.append(Write(schema.SET_LIMIT, limit, (*key, was.limit_rho, was.limit_delta, *limit)))
+    paid = tuple(b - a for a, b in zip(was.numbers[2:], purse.numbers[2:], strict=True))
+    if any(paid):
+        steps.append(Write(schema.PAY, paid, (*key, paid[0], paid[1])))
+    return schema.PURSES_TABLE, of_purse(purse), steps
+
+
+def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
+    row, steps = of_charge(charge), []
+    if was is None:
+        return schema.CHARGES_TABLE, row, [Write(schema.ADD_CHARGE, row)]
+    same = (charge.fingerprint, charge.plan_digest)
+    taken = (charge.lease, charge.lease_until)
+    if taken != (was.lease, was.lease_until):
+        steps.append(Write(schema.TAKE_LEASE, taken, (charge.key, was.lease, *same)))
+    if charge.is_done and not was.is_done:
+        steps.append(Write(schema.COMPLETE, (), (charge.key, charge.entry, charge.lease, *same)))
+    return schema.CHARGES_TABLE, row, steps
+
+
+def _release_change(release: ReleaseRow, was: ReleaseRow | None, document: bytes | None) -> Change:
+    row = of_release(release)
+    if was is None:
+        return schema.RELEASES_TABLE, row, [Write(schema.ADD_RELEASE, row, (document,))]
+    moved = Write(schema.SET_STATUS, (release.status,), (release.entry, was.status))
+    return schema.RELEASES_TABLE, row, [moved]

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalenius.core.budget import Cost
+from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
 from dalenius.ledger.account import PurseKey, purses_elsewhere
 from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
+from dalenius.ledger.seal import Witness
 from dalenius.ledger.state import State, elsewhere_of, past_of
 from dalenius.ledger.store import Lost, Store, load_all, read_head
 
@@ -55,7 +57,11 @@ class _Findings(list[str]):
 
 
 def verify_store(
-    store: Store, anchored: list[AnchorLine] | None, public_key: str, heads: Iterable[str] = ()
+    store: Store,
+    anchored: list[AnchorLine] | None,
+    public_key: str,
+    heads: Iterable[str],
+    witness: Witness,
 ) -> VerifyReport:
     """Check everything against everything. The anchor must have been read before this is called."""
     problems = _Findings()
@@ -85,6 +91,9 @@ def verify_store(
                 problems.add(f"The head names line {head.seq}; the chain ends with line {count}.")
             _compare(state, load_all(store), problems)
             _check_documents(store, state, problems)
+            witness.check_all(store.ask)
+        except LedgerCorrupt as error:
+            problems.add(error.message)
         except Lost:
             raise
         except Exception:
@@ -167,7 +176,7 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
 
 
 def _compare(replayed: State, tables: State, problems: _Findings) -> None:
-    """The tables must be what the lines add up to; leases are not in the chain."""
+    """The tables must be what the lines add up to; leases are in no line, and bound by the sealed state."""
     tables.charges = {k: c._replace(lease="", lease_until=0.0) for k, c in tables.charges.items()}
     for name in ("terms", "purses", "charges", "releases", "registrations", "checks"):
         left, right = getattr(replayed, name), getattr(tables, name)

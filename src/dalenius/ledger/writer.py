@@ -11,6 +11,8 @@ from dalenius.errors import DaleniusError, InternalError, LedgerMismatch, Storag
 from dalenius.ledger.draft import Command, Draft, Head, Needs, Submission
 from dalenius.ledger.entry import check_text
 from dalenius.ledger.reserve import Busy
+from dalenius.ledger.rows import Row
+from dalenius.ledger.seal import Witness
 from dalenius.ledger.store import Lost, Raced, Store, apply, load
 
 _MOST = 256
@@ -32,11 +34,18 @@ class Writer:
     """Group commit without a thread of its own.
 
     The first caller becomes the leader and writes for all who wait; before it leaves it appoints the next one.
-    `settled` is called with each segment that is on disk, before anybody is answered.
+    `settled` is called with each segment that is on disk and the signature of its head, before anybody is answered.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], float], settled: Callable[[Draft], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        witness: Witness,
+        settled: Callable[[Draft, str], None],
+    ) -> None:
         self._store = store
+        self._witness = witness
         self._clock = clock
         self._settled = settled
         self._waiting: deque[Submission] = deque()
@@ -154,8 +163,10 @@ class Writer:
 
     def _settle(self, batch: tuple[Submission, ...]) -> None:
         needs = Needs.of_all(job.needs for job in batch)
+        row: Row = ()
         with self._store.transaction():
-            draft = Draft(*load(self._store, needs), self._clock())
+            state, head, tree = load(self._store, needs, self._witness)
+            draft = Draft(state, head, self._clock())
             for job in batch:
                 job.answer = job.error = None
                 try:
@@ -163,16 +174,17 @@ class Writer:
                 except (DaleniusError, Busy) as refusal:
                     job.error = refusal
             if draft.lines:
-                apply(self._store, draft)
+                row = apply(self._store, draft, tree, self._witness)
         for job in batch:
-            job.answer = (job.answer, draft.tip)
+            job.answer = (draft.answer(job.answer), draft.tip)
         if draft.lines:
-            self._anchor(batch, draft)
+            self._witness.keep(tree, row)
+            self._anchor(batch, draft, row[3])
 
-    def _anchor(self, batch: tuple[Submission, ...], draft: Draft) -> None:
+    def _anchor(self, batch: tuple[Submission, ...], draft: Draft, signature: str) -> None:
         """The lines are on disk: whatever fails from here on is told, and nothing is written again."""
         try:
-            self._settled(draft)
+            self._settled(draft, signature)
         except DaleniusError as error:
             _fail(batch, error)
         except Exception as error:
