@@ -4,13 +4,15 @@ Tests and `soak` run it. Processes are real: a helper that has never opened a le
 """
 
 import copy
-import multiprocessing
+import json
 import os
 import random
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -42,7 +44,7 @@ DATA = {"people": "census", "others": "panel"}
 
 
 def charge_of(
-    population: str, key: str, units: int, analyst: str, version: str, overlaps: tuple[str, ...]
+    population: str, key: str, units: int, analyst: str, version: str, overlaps: Iterable[str]
 ) -> Charge:
     """A request that costs so many units of rho."""
     return Charge(
@@ -57,20 +59,65 @@ def charge_of(
         cost=Cost(relation=Relation.ADD_REMOVE, rho=Fraction(units, UNITS)),
         analyst=analyst,
         fingerprint="fingerprint",
-        overlaps=overlaps,
+        overlaps=tuple(overlaps),
     )
 
 
-def visit(place: dict[str, Any], charges: list[Charge], now: float, pipe: Any) -> None:
+def visit(place: dict[str, str], charges: list[list[Any]], now: float) -> None:
     """Another process: open the ledger, pay what is asked, say so after each, and go."""
     with Ledger.open(**place, clock=lambda: now, lease_seconds=10.0, wait_seconds=0.0) as ledger:
-        for charge in charges:
+        for one in charges:
+            is_paid = True
             try:
-                ledger.reserve(charge)
-                pipe.send((charge.key, True))
+                ledger.reserve(charge_of(*one))
             except BudgetExhausted:
-                pipe.send((charge.key, False))
-    pipe.close()
+                is_paid = False
+            os.write(1, json.dumps([one[1], is_paid]).encode() + b"\n")
+
+
+def nursery() -> None:
+    """Fork a process for each line of standard input; its own ends with the last of them."""
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            visit(**json.loads(line))
+            os._exit(0)
+        os.write(1, f"{child}\n".encode())
+        _, status = os.waitpid(child, 0)
+        os.write(1, json.dumps({"status": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+
+
+class Nursery:
+    """The helper, begun once."""
+
+    process: "subprocess.Popen[str] | None" = None
+
+    @classmethod
+    def visit(cls, after: int, **visit: Any) -> dict[str, bool]:
+        """What a new process was answered before it ended, or was killed after so many answers."""
+        if cls.process is None:
+            cls.process = subprocess.Popen(
+                [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        out, into = cls.process.stdout, cls.process.stdin
+        assert out is not None and into is not None
+        into.write(json.dumps(visit) + "\n")
+        into.flush()
+        answers: dict[str, bool] = {}
+        pid, status = 0, None
+        while status is None:
+            match json.loads(out.readline()):
+                case int(number):
+                    pid = number
+                case [key, is_paid]:
+                    answers[key] = is_paid
+                case {"status": ended}:
+                    status = ended
+            if pid and status is None and len(answers) == after:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        assert status in (0, -signal.SIGKILL), status
+        return answers
 
 
 class Copy:
@@ -434,30 +481,19 @@ class Life(RuleBasedStateMachine):
     def process(self, units: list[int], after: int) -> None:
         """Another process comes, pays what it can, and is killed after so many answers unless it ends before."""
         self.count += 1
+        beside = ["people"] if self.model["overlap"] else []
         charges = [
-            self.charge("others", f"visit {self.count} {number}", amount, "z", "1")
+            ["others", f"visit {self.count} {number}", amount, "z", "1", beside]
             for number, amount in enumerate(units)
         ]
-        processes = multiprocessing.get_context("forkserver")
-        receiver, sender = processes.Pipe(duplex=False)
-        child = processes.Process(target=visit, args=(self.where, charges, self.now, sender))
-        child.start()
-        sender.close()
-        answers: dict[str, bool] = {}
-        with suppress(EOFError):
-            while len(answers) < after:
-                key, is_paid = receiver.recv()
-                answers[key] = is_paid
-            os.kill(child.pid or 0, signal.SIGKILL)
-        child.join()
-        receiver.close()
-        assert child.exitcode in (0, -signal.SIGKILL), child.exitcode
+        place = {name: str(value) for name, value in self.where.items()}
+        answers = Nursery.visit(after, place=place, charges=charges, now=self.now)
         written = {e.body["key"] for e in self.ledger.entries("others") if e.kind == "charge"}
-        for charge, amount in zip(charges, units, strict=True):
-            answered = answers.get(charge.key)
-            if charge.key in written:
+        for (_, key, *_), amount in zip(charges, units, strict=True):
+            answered = answers.get(key)
+            if key in written:
                 assert answered is not False and self.refusal("others", amount, "z", "1") is None
-                self.paid("others", charge.key, amount, "z", "1", None)
+                self.paid("others", key, amount, "z", "1", None)
             else:
                 assert answered is not True
                 assert answered is None or self.refusal("others", amount, "z", "1") is BudgetExhausted
@@ -521,3 +557,7 @@ class Life(RuleBasedStateMachine):
             account = self.ledger.account(population)
             found = (account.limit.rho * UNITS, account.spent.rho * UNITS)
             assert found == (self.model["limit"][population], self.model["spent"][population])
+
+
+if __name__ == "__main__":
+    nursery()
