@@ -165,6 +165,8 @@ def connect(location: str) -> Callable[..., list[Any]]:
     else:
         connection = sqlite3.connect(location, isolation_level=None)
         connection.execute("PRAGMA ignore_check_constraints = ON")
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
 
     def run(sql: str, *values: Any) -> list[Any]:
         cursor = connection.execute(sql.replace("?", "%s") if "://" in location else sql, values)
@@ -182,7 +184,7 @@ def tamper(location: str, rng: random.Random, older: str | None) -> str:
         columns = list(schema.STATE[table].stored) if table in schema.STATE else _COLUMNS[table]
         listed = ", ".join(columns)
         rows = sorted(run(f"SELECT {listed} FROM {table}"), key=repr)
-        if not rows or (table == "entries" and "://" not in location):
+        if not rows:
             return ""
         row = rng.choice(rows)
         match rng.choice(["change", "change", "change", "delete", "older"]):
@@ -264,6 +266,7 @@ class Life(RuleBasedStateMachine):
     """Two populations, several processes and one custodian."""
 
     place: Callable[[], tuple[str, Path]]
+    steps = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -543,6 +546,8 @@ class Life(RuleBasedStateMachine):
         if self.backup is not None:
             older = f"{self.location}#backup" if "://" in self.location else str(self.folder / "backup")
         done = tamper(self.location, random.Random(seed), older)
+        if not done:
+            before.put_back()
         try:
             self.open()
             assert not done, done
@@ -553,6 +558,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def balances(self) -> None:
+        Life.steps += 1
         for population in DATA:
             account = self.ledger.account(population)
             found = (account.limit.rho * UNITS, account.spent.rho * UNITS)
