@@ -38,5 +38,5 @@ def test_every_kept_result_names_command_source_and_date(evidence: ModuleType) -
 
 def test_every_mutant_changes_a_line_that_stands_in_the_code_once() -> None:
     mutants = loaded("mutation").mutants()
-    assert 40 <= len(mutants) <= 120
+    assert 40 <= len(mutants) <= 160
     assert all((ROOT / test.split("::")[0]).is_file() for mutant in mutants for test in mutant.tests)
