@@ -328,6 +328,7 @@ def test_a_line_that_was_edited_is_noticed_on_opening(told, intruder, opener):
         "UPDATE tree SET content = 'text'",
         "UPDATE tree SET content = zeroblob(40)",
         "UPDATE tree SET place = CAST(X'ff' AS BLOB) WHERE place = ''",
+        "UPDATE tree SET content = zeroblob(0) WHERE place <> ''",
         "DELETE FROM tree",
         "DELETE FROM tree WHERE place = ''",
         "UPDATE head SET salt = 'text'",
@@ -364,6 +365,17 @@ def test_a_node_that_nothing_names_is_noticed_on_opening(told, intruder, opener)
     intruder.do("INSERT INTO tree (place, content) VALUES ('2ffff', ?)", b"")
     with pytest.raises(LedgerCorrupt, match="'tree'"):
         opener()
+
+
+def test_a_line_that_is_no_text_is_noticed_on_opening(tmp_path):
+    Ledger.open(tmp_path / "ledger.db").close()
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        for _ in range(2):
+            ledger.note("x", {}, by="custodian")
+    Intruder(str(tmp_path / "ledger.db")).do("UPDATE entries SET line = 7 WHERE seq = 2")
+    Intruder(str(tmp_path / "ledger.db")).do("UPDATE entries SET line = X'00' WHERE seq = 2")
+    with pytest.raises(LedgerCorrupt, match="'entries'"):
+        Ledger.open(tmp_path / "ledger.db")
 
 
 # What is printed.
