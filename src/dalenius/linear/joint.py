@@ -352,8 +352,8 @@ def _family(law: Law) -> str:
     """The noise of a block; residual components and Fourier coefficients are taken as normal."""
     if isinstance(law, Additive):
         return law.noise.name
-    is_factored = isinstance(law, Joint) and law.structure == "factored"
-    return str(law.parameters["family"]) if isinstance(law, Joint) and is_factored else "gaussian"
+    has_family = isinstance(law, Joint) and law.structure in ("factored", "independent")
+    return str(law.parameters["family"]) if isinstance(law, Joint) and has_family else "gaussian"
 
 
 def nested_variance(law: Joint, position: int) -> FloatArray:
