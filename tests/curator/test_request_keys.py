@@ -68,7 +68,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
 # Values that no example of a method writes; a method with other keys writes them in its examples.
 OWN: dict[str, Any] = {
     "moments": "together",
-    "score": "depth",
+    "score": "distance",
     "common_weight": "1.5",
     "q": "1/5", "method": "lomax", "beta": "1/20", "shape": 4, "growth": "1.1", "at": [20, 50], "beyond": "1/8", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],

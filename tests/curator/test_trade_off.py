@@ -57,7 +57,10 @@ def test_a_curve_falls_in_error_and_rises_in_risk() -> None:
 
 def test_what_has_no_known_error_is_refused() -> None:
     median = RequestDocument.from_dict(
-        {"table": {"measure": "median", "of": "pay"}, "privacy": {"definition": "pure", "epsilon": 1}}
+        {
+            "table": {"measure": "median", "of": "pay", "method": "lomax"},
+            "privacy": {"definition": "pure", "epsilon": 1},
+        }
     )
     for ask in (lambda: curve(PLANNER, median), lambda: smallest_for(PLANNER, median, 5)):
         with pytest.raises(Unsupported, match="not known"):

@@ -42,7 +42,7 @@ def made(
 
 def worst(step: ApproximateQuantiles) -> float:
     """Largest log ratio of the answers to two neighbours of at most three values."""
-    steps, level = step.ranks(0).steps, step.level_epsilon
+    steps, level = step.ranks(0).steps, (step.level_epsilon,) * 9
     return loss_over(
         step, lambda data: chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1), most=3
     )
@@ -103,7 +103,7 @@ def test_no_record_takes_part_in_more_selections_than_there_are_levels(count: in
 def test_records_that_are_parted_at_random_lose_no_more(relation: Relation) -> None:
     """Every part of a step of every record, listed; a record keeps its part whoever else is there."""
     step = replace(made(relation, QUARTILES[:2], 3), has_ends=False)
-    steps, level = step.ranks(0).steps, step.level_epsilon
+    steps, level = step.ranks(0).steps, (step.level_epsilon,) * 9
 
     def law(data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
         mixture: dict[tuple[int, ...], Fraction] = {}
@@ -120,7 +120,7 @@ def test_records_that_are_parted_at_random_lose_no_more(relation: Relation) -> N
 
 def test_half_a_change_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = several_quantiles.score_moves
-    monkeypatch.setattr(several_quantiles, "score_moves", lambda part, rows: honest(part, rows) / 2)
+    monkeypatch.setattr(several_quantiles, "score_moves", lambda step, rows: honest(step, rows) / 2)
     assert worst(made(Relation.ADD_REMOVE, (Fraction(1, 2),), 3)) > 3
 
 
@@ -130,7 +130,7 @@ def test_ranks_of_many_values_are_close() -> None:
     for _ in range(6):
         values = np.clip(np.rint(np.exp(draws.normal(10, 0.8, n))), 0, 10**6).astype(np.int64)
         steps = steps_of([n * k // 10 for k in range(1, 10)], n)
-        chosen = select_all(values, 0, 10**6, steps, Fraction(1, 4), 1, rng)
+        chosen = select_all(values, 0, 10**6, steps, (Fraction(1, 4),) * 4, 1, rng)
         assert chosen == sorted(chosen)
         offs.append(np.abs(np.searchsorted(np.sort(values), chosen) - n * np.arange(1, 10) / 10))
     assert np.mean(offs) <= 6.5

@@ -36,10 +36,10 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, str, int]]] = {
         {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential"},
         PURE,
     ),
-    "median by depth": ({"measure": "median", "of": "x", "score": "depth"}, PURE),
-    "medians by depth": ({"rows": ["g"], "measure": "median", "of": "x", "score": "depth"}, PURE),
+    "medians": ({"rows": ["g"], "measure": "median", "of": "x"}, PURE),
+    "medians by depth": ({"rows": ["g"], "measure": "median", "of": "x", "method": "exponential"}, PURE),
     "quantile by depth, exponential": (
-        {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential", "score": "depth"},
+        {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential", "score": "distance"},
         PURE,
     ),
     "median, cauchy": ({"measure": "median", "of": "x", "method": "cauchy"}, PURE),

@@ -9,7 +9,6 @@ import pytest
 from dalenius.curator.memo import plan_digest
 from dalenius.errors import DaleniusError
 from dalenius.spec.load import load_dataset, load_policy
-from dalenius.spec.remarks import remark
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 
@@ -19,28 +18,44 @@ def test_the_answer_is_the_known_one(ask: Callable[..., Any]) -> None:
     assert np.abs(table.values - [30.5, 80]).max() <= 1
 
 
-def test_by_depth_the_law_says_so_and_by_distance_the_plan_advises_it(ask: Callable[..., Any]) -> None:
-    """What a request means that leaves the score out does not change; the advice stands in no release."""
-    documents = [
-        {
-            "table": {"rows": ["sex"], "measure": "median", "of": "income"} | more,
-            "privacy": {"definition": "pure", "epsilon": 1},
-        }
-        for more in ({}, {"score": "distance"}, {"score": "depth"})
+def test_a_median_has_both_intervals_and_they_are_the_method_of_products(ask: Callable[..., Any]) -> None:
+    table = ask(rows=["sex"], measure="median", of="income", amount=100)[0]
+    assert np.isfinite(table.variance).all() and (table.sampled >= table.variance).all()
+    alone = ask(measure="median", of="income", error="noise", amount=100)[0]
+    assert alone.sampled is None and np.isfinite(alone.variance).all()
+
+
+def test_a_value_that_is_selected_alone_goes_by_depth_unless_it_is_asked_otherwise() -> None:
+    plans = [
+        plan_of(
+            load_dataset(rule_kit.DATASET).domain(),
+            {
+                "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"}
+                | more,
+                "privacy": {"definition": "pure", "epsilon": 1},
+            },
+            {},
+        )
+        for more in ({}, {"score": "depth"}, {"score": "distance"})
     ]
-    plans = [plan_of(load_dataset(rule_kit.DATASET).domain(), document, {}) for document in documents]
     digests = [plan_digest(plan, load_policy(rule_kit.policy_of(None))) for plan in plans]
     assert digests[0] == digests[1] != digests[2]
-    assert "score" not in plans[0].law.parameters and plans[2].law.parameters["score"] == "depth"
-    said = remark("score_distance")
-    assert said in plans[0].advice and said not in (*plans[0].warnings, *plans[2].notes)
+    assert plans[0].law.parameters["score"] == "depth" and "score" not in plans[2].law.parameters
 
 
-def test_a_score_is_refused_where_nothing_is_selected_by_it() -> None:
-    for more in ({"method": "cauchy"}, {"method": "unbounded"}):
-        document = {
-            "table": {"measure": "median", "of": "income", "score": "depth", **more},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        }
-        with pytest.raises(DaleniusError, match="score"):
-            plan_of(load_dataset(rule_kit.DATASET).domain(), document, {})
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"score": "depth"},
+        {"method": "cauchy", "score": "depth"},
+        {"method": "unbounded", "score": "depth"},
+        {"method": "exponential", "error": "sampling"},
+    ],
+)
+def test_a_key_is_refused_where_nothing_goes_by_it(more: dict[str, str]) -> None:
+    document = {
+        "table": {"measure": "median", "of": "income", **more},
+        "privacy": {"definition": "pure", "epsilon": 1},
+    }
+    with pytest.raises(DaleniusError, match=r"score|error"):
+        plan_of(load_dataset(rule_kit.DATASET).domain(), document, {})

@@ -88,7 +88,7 @@ def test_a_plan_says_its_cost_and_error_before_data_are_read(curator: Curator) -
     assert plan.cost.epsilon == 1
     assert plan.error == 3.0
     assert "± 3" in repr(plan) and "± 3" in plan._repr_html_()
-    median = curator.plan(dalenius.table(measure="median", of="income", epsilon=1))
+    median = curator.plan(dalenius.table(measure="median", of="income", method="exponential", epsilon=1))
     assert median.error != median.error
     assert "not known before" in median._repr_html_()
 
@@ -115,7 +115,9 @@ def test_frames_of_both_kinds_hold_the_same_cells(release: Release) -> None:
 
 
 def test_withheld_errors_are_missing_in_every_frame(curator: Curator) -> None:
-    median = curator.release(dalenius.table(rows="sex", measure="median", of="income", epsilon=5))
+    median = curator.release(
+        dalenius.table(rows="sex", measure="median", of="income", method="exponential", epsilon=5)
+    )
     assert median.to_polars()["lower"].null_count() == 2
     assert median.to_frame()["lower"].isna().all()
     assert "withheld" in repr(median)

@@ -9,22 +9,20 @@ References: Kaplan, Schnapp & Stemmer (2022), with the tie-aware score of `quant
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.core.randomness import RandomSource
-from dalenius.exact.quantile_selection import Runs, drawn_point, score_runs, score_weights
-
-# Ranks are counted in parts of a record, so that scores are whole numbers.
-PARTS = 60
+from dalenius.exact.quantile_selection import Runs, Score, Weights, drawn_point, score_runs, score_weights
 
 
 class RankStep(Protocol):
     """One selection: of which target, between which answered ones (-1: the lower bound, their number: the upper bound).
 
-    Among the n' values in between its rank is (part * n' + shift) / PARTS.
+    Among the n' values in between its rank is (part * n' + shift) / parts. Ranks are counted in parts of a record, so that scores are
+    whole numbers.
     """
 
     @property
@@ -40,28 +38,42 @@ class RankStep(Protocol):
         """The target above it that was answered before."""
 
     @property
+    def level(self) -> int:
+        """In which round it is selected; a record takes part in one selection of each."""
+
+    @property
     def part(self) -> int:
         """How far it lies between them, in parts."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts a record has."""
 
     @property
     def shift(self) -> int:
         """A public number of parts of a rank more."""
 
 
-def score_moves(part: int, rows: int) -> Fraction:
+def score_moves(step: RankStep, rows: int) -> Fraction:
     """How far a unit's rows move every score when they are added to the values of one selection, or removed."""
-    return Fraction(max(part, PARTS - part) * rows)
+    return Fraction(max(step.part, step.parts - step.part) * rows)
 
 
-def _part(ordered: IntArray, step: RankStep, answers: dict[int, int], count: int) -> IntArray:
-    """The values between two answers: a record is in one part of each level, by its own value."""
-    first = 0 if step.left == -1 else int(np.searchsorted(ordered, answers[step.left], side="left"))
+def _part(
+    ordered: IntArray, step: RankStep, answers: dict[int, int], count: int, *, is_open: bool
+) -> IntArray:
+    """The values between two answers: a record is in at most one part of each level, by its own value.
+
+    Values at an answer are in no later part where `is_open`, and in the part above it elsewhere.
+    """
+    side: Literal["left", "right"] = "right" if is_open else "left"
+    first = 0 if step.left == -1 else int(np.searchsorted(ordered, answers[step.left], side=side))
     last = (
         len(ordered)
         if step.right == count
         else int(np.searchsorted(ordered, answers[step.right], side="left"))
     )
-    return ordered[first:last]
+    return ordered[min(first, last) : last]
 
 
 def select_all(
@@ -69,18 +81,21 @@ def select_all(
     low: int,
     high: int,
     steps: Sequence[RankStep],
-    epsilon: Fraction,
+    epsilons: Sequence[Fraction],
     rows: int,
     rng: RandomSource,
+    *,
+    score: Score = Score.DISTANCE,
+    is_open: bool = False,
 ) -> list[int]:
-    """One grid point for each target, in the order of the targets; they never fall."""
+    """One grid point for each target, in the order of the targets; they never fall. `epsilons` are what the levels lose."""
     count = len(steps)
     answers: dict[int, int] = {-1: low, count: high}
     # Lists come nearly in order, which a stable sort makes use of.
     ordered = np.sort(np.clip(values, low, high), kind="stable")
     for step in steps:
-        w = score_weights(epsilon, score_moves(step.part, rows), low, high)
-        part = _part(ordered, step, answers, count)
+        w = score_weights(epsilons[step.level], score_moves(step, rows), low, high, score)
+        part = _part(ordered, step, answers, count, is_open=is_open)
         answers[step.target] = choose(part, answers[step.left], answers[step.right], step, w, rng)
     return [answers[i] for i in range(count)]
 
@@ -96,34 +111,42 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
     return values * fineness + parts
 
 
-def runs(ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None) -> Runs:
+def runs(
+    ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None, depth: int = 0
+) -> Runs:
     """(first, last, score) of maximal runs of grid points with the same counts below and up to them; put together beyond `reach`."""
-    return score_runs(ordered, low, high, PARTS, aim.part * len(ordered) + aim.shift, reach)
+    return score_runs(ordered, low, high, aim.parts, aim.part * len(ordered) + aim.shift, reach, depth)
 
 
-def choose(
-    ordered: IntArray, low: int, high: int, aim: RankStep, w: tuple[int, ...], rng: RandomSource
-) -> int:
+def choose(ordered: IntArray, low: int, high: int, aim: RankStep, w: Weights, rng: RandomSource) -> int:
     """One grid point in [low, high], drawn with probability proportional to its weight."""
-    return drawn_point(runs(ordered, low, high, aim, len(w) - 1), w, rng)
+    return drawn_point(runs(ordered, low, high, aim, len(w) - 1, w.depth), w, rng)
 
 
 def chances(
-    values: IntArray, low: int, high: int, steps: Sequence[RankStep], epsilon: Fraction, rows: int
+    values: IntArray,
+    low: int,
+    high: int,
+    steps: Sequence[RankStep],
+    epsilons: Sequence[Fraction],
+    rows: int,
+    *,
+    score: Score = Score.DISTANCE,
+    is_open: bool = False,
 ) -> dict[tuple[int, ...], Fraction]:
     """Exact probabilities of every list of answers; for checks on small domains."""
     ordered, count = np.sort(np.clip(values, low, high)), len(steps)
     states: dict[tuple[tuple[int, int], ...], Fraction] = {((-1, low), (count, high)): Fraction(1)}
     for step in steps:
-        w = score_weights(epsilon, score_moves(step.part, rows), low, high)
+        w = score_weights(epsilons[step.level], score_moves(step, rows), low, high, score)
         following: dict[tuple[tuple[int, int], ...], Fraction] = {}
         for state, mass in states.items():
             answers = dict(state)
-            part = _part(ordered, step, answers, count)
+            part = _part(ordered, step, answers, count, is_open=is_open)
             ends = (answers[step.left], answers[step.right])
             odds = [
                 (y, w[min(int(s), len(w) - 1)])
-                for a, b, s in zip(*runs(part, *ends, step), strict=True)
+                for a, b, s in zip(*runs(part, *ends, step, depth=w.depth), strict=True)
                 for y in range(int(a), int(b) + 1)
             ]
             total = sum(weight for _, weight in odds)

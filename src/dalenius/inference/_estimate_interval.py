@@ -9,7 +9,7 @@ from dalenius.errors import Unsupported
 from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_clusters, refuse_weights
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.estimates import curves_of, deconvolved_ends, is_resampled
+from dalenius.linear.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
@@ -25,8 +25,8 @@ BANDS = {
     Kind.NOISE_AND_SAMPLING: "a band that holds at all points of a curve at once, from noise and sampling",
 }
 SELECTED = {
-    Kind.NOISE: "the noise of the ranks, and how dense the released quantiles say the data are",
-    Kind.NOISE_AND_SAMPLING: "quantiles selected at ranks that noise and sampling leave in between",
+    Kind.NOISE: "released points between which noisy counts certify the quantile",
+    Kind.NOISE_AND_SAMPLING: "released points between which noisy counts and a binomial rank certify the quantile",
 }
 DECONVOLUTION = "deconvolution"
 
@@ -74,7 +74,10 @@ def estimate_intervals(
     level = (
         simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
     )
-    methods = SELECTED if table.measure == "quantiles" else METHODS
+    if together and is_certified(release.law):
+        # Quantiles of one cell share their counts: errors are added, as nothing is known of their dependence.
+        level = 1 - (1 - confidence) / max(cells, 1)
+    methods = SELECTED if is_certified(release.law) else METHODS
     how = RESAMPLED[kind] if is_resampled(release.law) else methods[kind] if curves is None else BANDS[kind]
     if method == DECONVOLUTION:
         lower, upper = _deconvolved(release, table, kind, level)

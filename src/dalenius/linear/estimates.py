@@ -27,6 +27,7 @@ import numpy as np
 from dalenius.core.estimate import draws_of, rows_per_unit
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Block
+from dalenius.linear.block_quantiles import BlockQuantiles
 from dalenius.linear.clipping import chosen
 from dalenius.linear.distributions import Distribution
 from dalenius.linear.families import FAMILIES, FamilySums, fitted
@@ -39,6 +40,7 @@ STRUCTURE = "estimate"
 BOOTSTRAP = "bootstrap"
 CLIPPED_MEAN = "clipped mean"
 CURVES = "distribution"
+BLOCK_QUANTILES, QUANTILES = "quantiles", "certified quantiles"
 Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
 
@@ -65,6 +67,11 @@ def is_resampled(law: Law) -> bool:
     return isinstance(law, Joint) and law.parameters.get("estimate") == BOOTSTRAP
 
 
+def is_certified(law: Law) -> bool:
+    """Whether they are quantiles between certified ends."""
+    return isinstance(law, Joint) and law.parameters.get("estimate") == QUANTILES
+
+
 def curves_of(law: Law, cells: int) -> int | None:
     """How many curves a table of so many cells shows, whose intervals already hold at all points of each; None elsewhere."""
     is_curve = isinstance(law, Joint) and law.parameters.get("estimate") == CURVES
@@ -74,8 +81,10 @@ def curves_of(law: Law, cells: int) -> int | None:
 def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     """The estimate that a law describes, from the measured blocks."""
     name = str(law.parameters["estimate"])
-    if name == "quantiles":
-        estimate = _quantiles(law.parameters, blocks)
+    if name == QUANTILES:
+        estimate = _quantiles(Quantiles(law.parameters, blocks))
+    elif name == BLOCK_QUANTILES:
+        estimate = _quantiles(BlockQuantiles(law.parameters, blocks))
     elif name == "winsorised mean":
         parameters = {**law.parameters, **window_of(law.parameters, blocks[0].values)}
         estimate = _mean(Parts(parameters, Sums.of(blocks[1:], cells)))
@@ -102,12 +111,11 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     return replace(estimate, ends=cut, sampled=estimate.sampled if has_sampling else None)
 
 
-def _quantiles(parameters: Mapping[str, Any], blocks: Sequence[Block]) -> Estimated:
-    made = Quantiles(parameters, blocks)
+def _quantiles(made: Quantiles | BlockQuantiles) -> Estimated:
     return Estimated(
         values=made.values.reshape(-1),
         variance=made.variance(with_sampling=False),
-        sampled=made.variance(with_sampling=True) if made.has_ends else None,
+        sampled=made.variance(with_sampling=True) if made.has_sampling else None,
         ends=made.ends,
     )
 

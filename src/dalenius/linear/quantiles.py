@@ -1,100 +1,46 @@
-"""Quantiles selected together, alone or each with a lower and an upper end at shifted ranks: values, errors and intervals.
+"""Quantiles of each cell between certified ends: released points, counts between the cuts that they make, and what both prove.
 
-A selected rank is off by about a two-sided exponential number of records, whatever the data are; so the ends are asked for at ranks
-that noise and sampling together leave in between with the stated confidence. How many records lie between the ends says how dense
-the data are there, which turns errors of ranks into errors of values.
+For a cut y, D(y) = #{x < y} - q n follows from the counts below and above it, with noise of a public law. The lower end is found by walking
+through the cuts from the lowest up: a cut is kept while D + (reach of the noise) < 0, and the walk stops at the first that is not. The
+upper end is found from the highest cut down. Where no cut is kept the end is the declared bound.
 
-Whoever reads a release computes again at which ranks was asked. That gives the same everywhere: ranks are made of rationals, of the
-four operations of floating-point numbers and of square roots, all of which IEEE 754 rounds alike on every machine, and of a constant;
-no power, logarithm or quantile function of a library takes part.
+Why it covers, whatever the ties, the grid and the points are. Let Q be a q-quantile: #{x < Q} <= q n <= #{x <= Q}. A lower end above Q needs
+the *first* cut y > Q to be kept, because the walk passes it before any later one; and #{x < y} >= #{x <= Q} >= q n there, so that keeping
+it is one event of the noise at one cut that was fixed before the noise was drawn, of probability at most half the error. The upper end is the
+mirror image. With sampling Q is the quantile of the process: #{x <= Q} is Binomial(n, p) with p >= q, which is added to the noise. No density
+of the data, no distance between released values and no number of grid points takes part.
+
+Requires
+    Independent additive noise of a public law; cuts that were released before the counts; with sampling, records that are independent
+    draws, or units that are (then all rows of a unit may be alike, and the sampling error is taken as normal).
+Evidence
+    verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import ceil, sqrt
+from math import ceil, log10
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from dalenius.core.law import FloatArray
+from dalenius.core.estimate import rows_per_unit
+from dalenius.core.law import Additive, FloatArray, IntArray
 from dalenius.core.release import Block
-from dalenius.linear.ranks import Step, steps_of
+from dalenius.errors import InternalError
+from dalenius.linear.points import cut_places, points_of
+from dalenius.linear.thresholds import Rank, reaches
 
-# The level at which the ends are asked for, with the quantile of the normal law for it; other levels are scaled from it.
-CONFIDENCE, NORMAL_QUANTILE = 0.95, 1.959963984540054
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranks:
-    """Public ranks that are asked for in one list: each quantile between its two ends, in the order in which they rise.
-
-    `places[j]` are the positions of the lower end, the quantile and the upper end of quantile j among the rising ranks; `moves`
-    how many ranks the ends are away, `noise` the variance of the error of each quantile's own rank, and `ends` that of an end's.
-    """
-
-    steps: tuple[Step, ...]
-    places: tuple[tuple[int, int, int], ...]
-    moves: tuple[int, ...]
-    noise: tuple[float, ...]
-    ends: tuple[float, ...]
+CONFIDENCE = 0.95
+# The part of the error that is left to a released number of records, where the number is not public.
+_OF_SIZE = 1 / 40
 
 
-@lru_cache(maxsize=4096)
-def ranks_of(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: int) -> Ranks:
-    """What to ask for in a list of a public or released size; epsilon is what one level of selections loses a row of a unit."""
-    size = max(size, 1)
-    sampling = [size * float(q * (1 - q)) for q in qs]
-    noise = [0.0] * (3 * len(qs))
-    for _ in range(3):
-        # How far the ends are away depends on the noise of their ranks, and that on their order: a few rounds settle it.
-        ends = [max(noise[3 * j], noise[3 * j + 2]) for j in range(len(qs))]
-        moves = [ceil(_reach(sampling[j] + ends[j], ends[j], NORMAL_QUANTILE)) for j in range(len(qs))]
-        ranks = [
-            round(q * size) + sign * move for q, move in zip(qs, moves, strict=True) for sign in (-1, 0, 1)
-        ]
-        order = sorted(range(len(ranks)), key=lambda i: (min(max(ranks[i], 0), size), i % 3, i))
-        steps = steps_of([min(max(ranks[i], 0), size) for i in order], size)
-        variances = _variances(steps, epsilon, rows)
-        noise = [variances[order.index(i)] for i in range(len(ranks))]
-    places = tuple(
-        (order.index(3 * j), order.index(3 * j + 1), order.index(3 * j + 2)) for j in range(len(qs))
-    )
-    own = tuple(noise[3 * j + 1] for j in range(len(qs)))
-    far = tuple(max(noise[3 * j], noise[3 * j + 2]) for j in range(len(qs)))
-    return Ranks(steps=steps, places=places, moves=tuple(moves), noise=own, ends=far)
-
-
-def _variances(steps: tuple[Step, ...], epsilon: Fraction, rows: int) -> list[float]:
-    """Variance of the error of each selected rank: its own selection, and its share of those it lies between."""
-    variances: dict[int, float] = {-1: 0.0, len(steps): 0.0}
-    for step in steps:
-        share = float(step.share)
-        scale, rest = 2 * max(share, 1 - share) * rows / float(epsilon), 1 - share
-        variances[step.target] = (
-            2 * (scale * scale) + rest * rest * variances[step.left] + share * share * variances[step.right]
-        )
-    return [variances[i] for i in range(len(steps))]
-
-
-def _reach(total: float, noise: float, z: float) -> float:
-    """Quantile of a sum of sampling error and of noise of a two-sided exponential law, by the first Cornish-Fisher term.
-
-    `z` is the quantile of the normal law for the same confidence.
-    """
-    part = noise / max(total, 1e-9)
-    return z * sqrt(total) * (1 + 3 * (part * part) * (z * z - 3) / 24)
-
-
-@lru_cache(maxsize=4096)
-def plain_ranks(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: int) -> Ranks:
-    """The quantiles alone, without ends."""
-    steps = steps_of([round(q * max(size, 1)) for q in qs], max(size, 1))
-    noise = tuple(_variances(steps, epsilon, rows))
-    places = tuple((j, j, j) for j in range(len(qs)))
-    return Ranks(steps=steps, places=places, moves=(0,) * len(qs), noise=noise, ends=noise)
+def cuts_of(points: IntArray, count: int) -> IntArray:
+    """Cuts of every cell in rising order, from the points of so many quantiles; one row a cell."""
+    places = np.array(cut_places(count), dtype=np.int64)
+    return np.sort(points[:, places[:, 0]] + places[:, 1], axis=1)
 
 
 class Quantiles:
@@ -102,63 +48,90 @@ class Quantiles:
 
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block]) -> None:
         self.qs = [Fraction(q) for q in parameters["q"]]
-        epsilon, rows = Fraction(str(parameters["epsilon"])), int(parameters["rows"])
-        self.step = step = float(Fraction(str(parameters["step"])))
-        self.has_ends = bool(parameters.get("ends", True))
-        width = 3 * len(self.qs) if self.has_ends else len(self.qs)
-        # The grid of a parameter begins anywhere; that of a variable at zero.
-        origin = float(Fraction(str(parameters.get("origin", 0))))
-        selected = origin + blocks[-1].values.astype(np.float64).reshape(-1, width) * step
-        size = parameters.get("size")
-        counts = np.full(len(selected), int(size)) if size is not None else np.maximum(blocks[0].values, 1)
-        ask = ranks_of if self.has_ends else plain_ranks
-        asked = [ask(int(n), tuple(self.qs), epsilon, rows) for n in counts]
-        triples = np.array([row[np.array(each.places)] for row, each in zip(selected, asked, strict=True)])
-        self.lower, self.values, self.upper = (triples[:, :, k] for k in range(3))
-        share = np.array([float(q) for q in self.qs])
-        ranks = np.array([each.noise for each in asked])
-        # Distances between neighbouring values vary like waiting times: m ranks are m of them, and the last one is cut.
-        self.noise = ranks + np.sqrt(ranks / 2) + 1
-        self.sampling = counts[:, None] * share * (1 - share)
-        moves = np.array([each.moves for each in asked], dtype=np.float64)
-        if self.has_ends:
-            apart, between = self.upper - self.lower, 2 * moves
-        else:
-            apart, between = self._neighbours(counts)
-        self.slope = np.maximum(apart, 0.0) / between
-        # Relative variance of the slope: the ends' own ranks, and the waiting times between them.
-        self.doubt = (2 * np.array([each.ends for each in asked]) + between) / between**2
+        self.step = Fraction(str(parameters["step"]))
+        self.low, self.high = (int(Fraction(str(end)) / self.step) for end in parameters["limits"])
+        self.rows, self.has_sampling = rows_per_unit(parameters), bool(parameters.get("sampling", True))
+        *first, selected, counted = blocks
+        if not isinstance(counted.law, Additive):
+            raise InternalError("Records between cuts are counted with additive noise.")
+        self.noise = counted.law
+        points = selected.values.reshape(-1, len(points_of(len(self.qs))))
+        self.cuts = cuts_of(points, len(self.qs))
+        self.counts = counted.values.reshape(len(points), -1)
+        self.size, self.sizes = parameters.get("size"), first[0] if first else None
+        middles = [place for place, point in enumerate(points_of(len(self.qs))) if not point.side]
+        lower, upper = self._walked(CONFIDENCE, False)
+        # A point that the counts exclude gives way to the nearest one that they do not.
+        self.points = np.clip(points[:, middles], lower, upper)
 
-    def _neighbours(self, counts: Any) -> tuple[FloatArray, FloatArray]:
-        """Distances, and ranks, between the quantiles on either side; there is none for a quantile alone."""
-        count = len(self.qs)
-        left, right = [max(j - 1, 0) for j in range(count)], [min(j + 1, count - 1) for j in range(count)]
-        shares = np.array([float(self.qs[b] - self.qs[a]) for a, b in zip(left, right, strict=True)])
-        between = counts[:, None] * np.where(shares > 0, shares, np.nan)
-        return self.values[:, right] - self.values[:, left], between
-
-    def _quantile(self, confidence: float) -> FloatArray:
-        """For noise alone: of the two-sided exponential law, wider because how dense the data are is estimated too."""
-        from scipy.special import stdtrit
-
-        degrees = 1 / (2 * self.doubt)
-        student = stdtrit(np.maximum(degrees, 2.0), 0.5 + confidence / 2)
-        z = NormalDist().inv_cdf(0.5 + confidence / 2)
-        return np.asarray(_reach(1.0, 1.0, z) * student / z)
+    @property
+    def values(self) -> FloatArray:
+        """Of every quantile, flat."""
+        return np.asarray(self.points * float(self.step), dtype=np.float64).reshape(-1)
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
-        """Of every quantile, flat."""
-        ranks = self.noise + (self.sampling if with_sampling else 0.0)
-        return np.asarray(self.slope**2 * ranks).reshape(-1)
+        """Of a normal law whose interval would reach as far as the longer side does; never below that of one step."""
+        lower, upper = self._steps(CONFIDENCE, with_sampling)
+        half = np.maximum(np.maximum(self.points - lower, upper - self.points), 1)
+        z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+        return np.asarray((half * float(self.step) / z) ** 2, dtype=np.float64).reshape(-1)
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        """Of every quantile, flat; with sampling those that were selected, and never nearer than the ends of the noise alone."""
-        # A released quantile is a point of the grid, and so is the exact one: one step more holds both.
-        half = self.slope * np.sqrt(self.noise) * self._quantile(confidence) + self.step
-        below, above = half, half
-        if is_sampling:
-            z, asked = (NormalDist().inv_cdf(0.5 + level / 2) for level in (CONFIDENCE, confidence))
-            # On a coarse grid the selected ends may fall on the quantile itself.
-            below = np.fmax(asked / z * (self.values - self.lower), half)
-            above = np.fmax(asked / z * (self.upper - self.values), half)
-        return (self.values - below).reshape(-1), (self.values + above).reshape(-1)
+        """Of every quantile, flat."""
+        lower, upper = self._steps(confidence, is_sampling)
+        return tuple(end.reshape(-1) * float(self.step) for end in (lower, upper))  # type: ignore[return-value]
+
+    def _steps(self, confidence: float, is_sampling: bool) -> tuple[IntArray, IntArray]:
+        """In steps; the released quantile lies between them, and no interval with sampling ends nearer than that of the noise."""
+        kinds = [self._walked(confidence, kind) for kind in ((False, True) if is_sampling else (False,))]
+        lower = np.min([self.points, *(kind[0] for kind in kinds)], axis=0)
+        return lower, np.max([self.points, *(kind[1] for kind in kinds)], axis=0)
+
+    def _walked(self, confidence: float, is_sampling: bool) -> tuple[IntArray, IntArray]:
+        """The ends that the counts certify, in steps."""
+        tail = (1 - confidence) / 2
+        sizes = self._sizes(confidence) if is_sampling else [0] * len(self.counts)
+        if is_sampling and self.size is None:
+            tail *= 1 - 2 * _OF_SIZE
+        below = np.cumsum(self.counts, axis=1)[:, :-1]
+        above = self.counts.sum(axis=1)[:, None] - below
+        places, parts = range(1, self.counts.shape[1]), self.counts.shape[1]
+        lower, upper = [], []
+        for q in self.qs:
+            away = (q.denominator - q.numerator) * below - q.numerator * above
+            by_size = {}
+            for n in set(sizes):
+                rank = Rank(a=q.numerator, b=q.denominator, size=n, rows=self.rows)
+                by_size[n] = [reaches(self.noise, k, parts - k, rank, tail) for k in places]
+            reach = np.array([by_size[n] for n in sizes])
+            lower.append(self._first_end(away <= -reach[:, :, 0], is_lower=True))
+            upper.append(self._first_end(away >= reach[:, :, 1], is_lower=False))
+        # Two ends that exclude each other tell that one of them is wrong, not which.
+        ends = np.stack([np.stack(lower, axis=1), np.stack(upper, axis=1)])
+        return ends.min(axis=0), ends.max(axis=0)
+
+    def _first_end(self, is_kept: Any, *, is_lower: bool) -> IntArray:
+        """The last cut before the first that is not kept, or the declared bound."""
+        cuts = self.cuts if is_lower else self.cuts[:, ::-1] - 1
+        number = np.cumprod(is_kept if is_lower else is_kept[:, ::-1], axis=1).sum(axis=1)
+        bound = self.low if is_lower else self.high
+        chosen = np.where(number > 0, cuts[np.arange(len(cuts)), np.maximum(number - 1, 0)], bound)
+        return np.clip(chosen, self.low, self.high)
+
+    def _sizes(self, confidence: float) -> list[int]:
+        """Public, or the upper end of what was released; rounded up to three digits, so that few laws are computed."""
+        if self.size is not None:
+            return [int(self.size)] * len(self.counts)
+        if self.sizes is None or not isinstance(self.sizes.law, Additive):
+            raise InternalError("A number of records that is not public is measured with additive noise.")
+        least = self.sizes.law.quantile((1 - confidence) * _OF_SIZE)
+        return [_rounded_up(max(int(n) - least, 1)) for n in self.sizes.values]
+
+
+def _rounded_up(size: int) -> int:
+    """
+    >>> [_rounded_up(n) for n in (7, 999, 1001, 123456)]
+    [7, 999, 1010, 124000]
+    """
+    unit = int(10 ** max(int(log10(size)) - 2, 0))
+    return ceil(size / unit) * unit

@@ -12,7 +12,7 @@ PARTS = 60
 class Step:
     """One selection: of a target between two that were answered before (-1: the lower bound, their number: the upper bound).
 
-    Among the n' values in between its rank is (part * n' + shift) / PARTS. `level` counts from 0; a record takes part in one
+    Among the n' values in between its rank is (part * n' + shift) / parts. `level` counts from 0; a record takes part in one
     selection of each level.
     """
 
@@ -22,11 +22,12 @@ class Step:
     level: int
     part: int
     shift: int
+    parts: int = PARTS
 
     @property
     def share(self) -> Fraction:
         """How far it lies between the two."""
-        return Fraction(self.part, PARTS)
+        return Fraction(self.part, self.parts)
 
 
 def steps_of(ranks: Sequence[int], size: int) -> tuple[Step, ...]:

@@ -33,6 +33,8 @@ CASCADE = "cascade"
 """The law of an answer at the first of several bounds that passes its test: that of its block, which names the bound."""
 # What a table measures whose one cell was selected among candidates, and whose number is not published.
 SELECTION = "selection"
+# The distance of two quartiles that were released before it.
+INTERQUARTILE = "interquartile range"
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
 SAMPLED = ("std_error_with_sampling", "lower_with_sampling", "upper_with_sampling")
 
@@ -51,6 +53,8 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         )
     if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
         return _estimate_ends(release, table, confidence, is_sampling=False)
+    if table.measure == INTERQUARTILE:
+        return _distance_ends(release, table, confidence, is_sampling=False)
     is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
     law = _law_of(release, table)
     centre = table.values
@@ -73,7 +77,7 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         from dalenius.linear.joint import reach
 
         laws = [block.law for block in release.blocks]
-        half = reach(laws, confidence) * table.std_error + _grain(release, table)
+        half = reach(laws, confidence) * table.std_error
     lower, upper = centre - half, centre + half
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
@@ -103,18 +107,24 @@ def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> 
         return np.maximum(table.values - half, 0.0), np.maximum(table.values + half, 0.0)
     if table.sampled is None or not is_estimate(release.law):
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
+    if table.measure == INTERQUARTILE:
+        return _distance_ends(release, table, confidence, is_sampling=True)
     if table.name != release.tables[0].name:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
-        half = half + _grain(release, table)
         return table.values - half, table.values + half
     return _estimate_ends(release, table, confidence, is_sampling=True)
 
 
-def _grain(release: Release, table: Table) -> float:
-    """What the grid adds to the ends of a distance of two quantiles: a step for each, as for the quantiles themselves."""
-    if table.measure != "interquartile range" or not isinstance(release.law, Joint):
-        return 0.0
-    return 2 * float(Fraction(str(release.law.parameters.get("step", 0))))
+def _distance_ends(
+    release: Release, table: Table, confidence: float, *, is_sampling: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest distance of two quartiles inside their own intervals, each of half the error."""
+    first = release.tables[0]
+    both = _estimate_ends(release, first, (1 + confidence) / 2, is_sampling=is_sampling)
+    shares = [Fraction(label) for label in first.space.axes[-1].labels]
+    low, high = (shares.index(Fraction(k, 4)) for k in (1, 3))
+    lower, upper = (end.reshape(-1, len(shares)) for end in both)
+    return np.maximum(lower[:, high] - upper[:, low], 0.0), upper[:, high] - lower[:, low]
 
 
 def _estimate_ends(

@@ -40,9 +40,9 @@ from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate
-from dalenius.exact.several_quantiles import PARTS, chances, select_all, spread
-from dalenius.linear.quantiles import Ranks, plain_ranks, ranks_of
-from dalenius.linear.ranks import levels
+from dalenius.exact.several_quantiles import chances, select_all, spread
+from dalenius.linear.block_quantiles import Ranks, plain_ranks, ranks_of
+from dalenius.linear.ranks import PARTS, levels
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._example import MeasurementExample, on_values
 
@@ -103,6 +103,11 @@ class ApproximateQuantiles:
     def level_epsilon(self) -> Fraction:
         """What one level loses when all rows of a unit are added or removed."""
         return self.epsilon / (self.levels * self._sides(self.neighbours))
+
+    @property
+    def epsilons(self) -> tuple[Fraction, ...]:
+        """The same, level by level."""
+        return (self.level_epsilon,) * self.levels
 
     def _sides(self, neighbours: Neighbours) -> int:
         """In how many parts of the values of one level a unit's rows, or what they say of their blocks, can be."""
@@ -172,7 +177,7 @@ class ApproximateQuantiles:
             listed = content if blocks is None else blocks.listed(blocks.drawn(content, rng))
             values = spread(np.clip(listed, self.low, self.high), fine, rng)
             ends = (self.low * fine, self.high * fine + fine - 1)
-            chosen = select_all(values, *ends, self.ranks(cell).steps, self.level_epsilon, rows, rng)
+            chosen = select_all(values, *ends, self.ranks(cell).steps, self.epsilons, rows, rng)
             answers[cell] = 0 if cell in structural else np.array(chosen) // fine
         return Value(answers.reshape(-1))
 
@@ -214,8 +219,7 @@ def answer_chances(step: ApproximateQuantiles, values: IntArray) -> Sequence[Fra
         draws = product(range(blocks.count), repeat=len(values))
         lists = [blocks.listed(blocks.reports(values, np.array(places, dtype=np.int64))) for places in draws]
     laws = [
-        chances(each, *ends, step.ranks(0).steps, step.level_epsilon, step.neighbours.max_rows)
-        for each in lists
+        chances(each, *ends, step.ranks(0).steps, step.epsilons, step.neighbours.max_rows) for each in lists
     ]
     answers = list(product(range(step.low, step.high + 1), repeat=step.answers))
     return [sum((law.get(a, Fraction(0)) for law in laws), Fraction(0)) / len(laws) for a in answers]

@@ -20,8 +20,8 @@ from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.linear.block_quantiles import ranks_of
 from dalenius.linear.estimates import STRUCTURE, estimated
-from dalenius.linear.quantiles import ranks_of
 from dalenius.linear.ranks import levels
 from dalenius.linear.windows import WIDENING, window
 from dalenius.measurements._blocks import MOST_BLOCKS, Blocks

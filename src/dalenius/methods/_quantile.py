@@ -1,8 +1,9 @@
-"""Plans of quantiles: a table by the exponential mechanism, or one number by a named method."""
+"""Plans of one quantile: between certified ends, or without an error by a named method."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isqrt
+from typing import Any
 
 from dalenius.core.budget import Budget
 from dalenius.core.neighbours import Scope
@@ -15,28 +16,17 @@ from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.unbounded_quantile import GROWTH, UnboundedQuantile
+from dalenius.methods._moments import SAMPLING
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
 from dalenius.methods._priced import priced, selected
-from dalenius.spec.method import FieldKind, FormField
+from dalenius.methods._quantiles import plan_quantiles
+from dalenius.spec.method import spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.quantile import Quantile
 
 UNBOUNDED = "unbounded"
 QUANTILE_METHODS = (*METHODS, UNBOUNDED)
-
-WHICH_SCORE = FormField(
-    kind=FieldKind.CHOICE,
-    labels={"en": "Values are chosen by", "de": "Werte werden gewählt nach"},
-    usual=str(Score.DISTANCE),
-    first=str(Score.DEPTH),
-    is_everywhere=True,
-    choices={
-        str(Score.DEPTH): {"en": "their depth in ranks", "de": "ihrer Tiefe in Rängen"},
-        str(Score.DISTANCE): {"en": "their distance in ranks", "de": "ihrem Abstand in Rängen"},
-    },
-)
-"""What a selection goes by; depth is never less accurate, distance is what earlier requests mean."""
 
 
 def plan_quantile(question: Question, q: object) -> TablePlan:
@@ -49,7 +39,7 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
         return plan_local(question, str(name), statistic)
     method = question.parameter("method")
     if question.parameter("statistic") is None and method is None:
-        return _table(question, level)
+        return plan_quantiles(question, (level,), _measure(level))
     name, method = str(question.parameter("statistic", "quantile")), str(method or "exponential")
     if method not in QUANTILE_METHODS:
         raise UnknownName.among("method", method, QUANTILE_METHODS)
@@ -58,7 +48,9 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
     if method != "exponential":
         statistic = Quantile.of(question.domain, question.of, level, question.where)
         return plan_smooth(question, name, statistic)
-    score = Score(question.parameter("score", Score.DISTANCE))
+    score = Score(question.parameter("score", Score.DEPTH))
+    if question.space.axes:
+        return _table(question, level, score)
     measurement = ExponentialQuantile(
         name=f"{name} of {question.of}",
         query=ValuesQuery(value=question.of, where=question.where),
@@ -70,14 +62,17 @@ def plan_quantile(question: Question, q: object) -> TablePlan:
         step=question.bounds.step,
         score=score,
     )
-    return _advised(plan_number(question, measurement, name, "exponential", "exponential"), score)
+    return plan_number(question, measurement, name, "exponential", "exponential")
 
 
-def _advised(plan: TablePlan, score: Score) -> TablePlan:
-    """The plan; by distance it says that depth costs the same."""
-    if score is Score.DEPTH:
-        return plan
-    return replace(plan, advice=(*plan.advice, remark("score_distance")))
+def written_keys(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is meant anyway: depth where a value is selected alone, the error of sampling where there is one."""
+    meant = {"exponential": {"score": str(Score.DEPTH)}, None: {"error": SAMPLING}}
+    return spelled(parameters, **meant.get(parameters.get("method"), {}))
+
+
+def _measure(level: Fraction) -> str:
+    return "median" if level == Fraction(1, 2) else f"quantile {plain(level)}"
 
 
 def _unbounded(question: Question, name: str, level: Fraction) -> UnboundedQuantile:
@@ -97,9 +92,9 @@ def _unbounded(question: Question, name: str, level: Fraction) -> UnboundedQuant
     )
 
 
-def _table(question: Question, level: Fraction) -> TablePlan:
-    bounds, score = question.bounds, Score(question.parameter("score", Score.DISTANCE))
-    what = "median" if level == Fraction(1, 2) else f"quantile {plain(level)}"
+def _table(question: Question, level: Fraction, score: Score) -> TablePlan:
+    """One selection a cell with all of the budget, and no error."""
+    bounds, what = question.bounds, _measure(level)
     measurement = QuantileTable(
         name=f"{what} of {question.of}",
         space=question.space,
@@ -112,7 +107,7 @@ def _table(question: Question, level: Fraction) -> TablePlan:
         step=bounds.step,
         score=score,
     )
-    plan = priced(
+    return priced(
         question,
         (measurement,),
         selected(what, bounds.step),
@@ -126,7 +121,6 @@ def _table(question: Question, level: Fraction) -> TablePlan:
         warnings=(remark("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )
-    return _advised(plan, score)
 
 
 def _pure_amount(budget: Budget) -> Fraction:

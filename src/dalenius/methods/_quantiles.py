@@ -1,9 +1,13 @@
-"""Plans of several quantiles of each cell: the counts where they are not public, then all quantiles at once."""
+"""Plans of quantiles of each cell: counts where they are not public, points at and beside all quantiles, and counts between these.
+
+The points are released before their counts are taken, and the price of the counts does not depend on them, so that the prices add.
+"""
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +18,14 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import Unsupported
-from dalenius.linear.estimates import STRUCTURE, estimated
+from dalenius.linear.estimates import QUANTILES, STRUCTURE, estimated
+from dalenius.linear.points import Precision, cut_places, levels_beside
+from dalenius.linear.quantiles import cuts_of
 from dalenius.linear.ranks import levels
-from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.linear.tabulation import INTERQUARTILE
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.noisy import Noisy
+from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.methods._design import design_law
 from dalenius.methods._moments import (
     CLIPPED,
@@ -31,147 +38,183 @@ from dalenius.methods._moments import (
 from dalenius.methods._priced import selection_epsilon, share
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.statistics.point_counts import PointCounts
 
-SHARE_FOR_COUNTS = Fraction(1, 20)
+# Parts of the budget: for the number of records where it is not public, the quantiles, points beside them, and counts between points.
+# With sampling any such split makes intervals of nearly the same width; this one keeps the quantiles themselves sharp.
+SIZE, MIDDLE, BESIDE, COUNTS = (Fraction(part, 20) for part in (1, 8, 4, 7))
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QuantilesPlan(TablePlan):
-    """First the counts, if they are measured, then quantiles at ranks that the released counts say."""
+    """First the counts, if they are measured; then points at ranks that these say; then counts between the points."""
 
-    selection: ApproximateQuantiles
-    count: Noisy | None
+    size: Noisy | None
+    points: QuantilePoints
+    counts: Noisy
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
-        """The second measurement is made of the first answer; its cost does not depend on it."""
-        if self.count is None:
-            yield self.selection
-            return
-        answer = yield self.count
-        if isinstance(answer, Value):
-            yield replace(self.selection, sizes=tuple(max(int(n), 1) for n in answer.values))
+        """Later measurements are made of earlier answers; their cost does not depend on them."""
+        points = self.points
+        if self.size is not None:
+            answer = yield self.size
+            if not isinstance(answer, Value):
+                return
+            points = replace(points, sizes=tuple(max(int(n), 1) for n in answer.values))
+        chosen = yield points
+        if isinstance(chosen, Value):
+            yield self.between(chosen)
+
+    def between(self, chosen: Value) -> Noisy:
+        """Counts between the cuts that the points make."""
+        lists = chosen.values.reshape(self.points.space.size, -1)
+        cuts = tuple(map(tuple, cuts_of(lists, len(self.points.q)).tolist()))
+        return replace(self.counts, statistic=replace(self.counts.statistic, cuts=cuts))  # type: ignore[type-var]
 
 
-def plan_quantiles(question: Question, qs: tuple[Fraction, ...]) -> TablePlan:
-    """All quantiles of every cell, each between its ends unless the error of the noise alone is asked for."""
-    bounds, near, budget = question.bounds, question.neighbours, question.budget
-    size = public_size(question)
-    counting = Count(rows_with(question))
-    count = None
-    if size is None:
-        part = share(budget, SHARE_FOR_COUNTS)
-        count = Noisy("count", counting, question.choose(counting.sensitivity(near), part))
-        budget = share(budget, 1 - SHARE_FOR_COUNTS)
-    records = size or typical_records(question)
-    has_ends = wants_sampling(question)
-    if not has_ends and len(qs) < 2:
-        raise Unsupported(
-            'One quantile has no error without its ends; leave error = "noise" out.', key="error"
+def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = "quantiles") -> TablePlan:
+    """All quantiles of every cell, each between certified ends; one alone has no axis of its own but under `quantiles`."""
+    bounds, near = question.bounds, question.neighbours
+    public = public_size(question)
+    whole = 1 - SIZE if public is not None else Fraction(1)
+    size = None
+    if public is None:
+        counting = Count(rows_with(question))
+        size = Noisy(
+            "count", counting, question.choose(counting.sensitivity(near), share(question.budget, SIZE))
         )
-    selection = ApproximateQuantiles(
-        name=f"quantiles of {question.of}",
+    queries = cell_queries(question.domain, question.of, question.space, question.where)
+    first = tuple(range(bounds.low, bounds.low + len(cut_places(len(qs)))))
+    between = PointCounts(queries=queries, cells=question.space, cuts=(first,) * question.space.size)
+    noise = question.choose(between.sensitivity(near), share(question.budget, COUNTS / whole))
+    counts = Noisy(f"records of {question.of} between points", between, noise)
+    records, has_sampling = public or typical_records(question), wants_sampling(question)
+    points = QuantilePoints(
+        name=f"points of {question.of}",
         space=question.space,
-        queries=cell_queries(question.domain, question.of, question.space, question.where),
+        queries=queries,
         low=bounds.low,
         high=bounds.high,
-        epsilon=selection_epsilon(budget, levels((3 if has_ends else 1) * len(qs))),
+        epsilon=selection_epsilon(share(question.budget, MIDDLE / whole), levels(len(qs))),
+        beside=selection_epsilon(share(question.budget, BESIDE / whole), levels_beside(len(qs))),
         neighbours=near,
         q=qs,
         sizes=(records,) * question.space.size,
+        precision=Precision(
+            count=sqrt(float(noise.variance)),
+            size=0.0 if size is None else sqrt(float(size.mechanism.variance)),
+            has_sampling=has_sampling,
+        ),
         step=bounds.step,
-        has_ends=has_ends,
     )
-    measurements = ((count,) if count else ()) + (selection,)
+    measurements = (*(() if size is None else (size,)), points, counts)
     profiles = [m.profile(near) for m in measurements]
     if not question.definition.fits(profiles, question.budget):
         raise Unsupported(
-            f"Several selections do not fit {question.budget.definition!r}; use pure or zero_concentrated."
+            f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated."
         )
-    level, rows = selection.level_epsilon, near.max_rows
-    law = Joint(
-        STRUCTURE,
-        {
-            "estimate": "quantiles",
-            "q": [plain(q) for q in qs],
-            "epsilon": plain(level),
-            "rows": rows,
-            "step": plain(bounds.step),
-            "limits": [plain(bounds.lower), plain(bounds.upper)],
-        }
-        | ({} if size is None else {"size": size})
-        | ({} if has_ends else {"ends": False})
-        | design_law(question),
-    )
-    largest = sqrt(max(selection.ranks(0).noise))
+    law = _law(question, qs, public, has_sampling)
     return QuantilesPlan(
         measurements=measurements,
-        assemble=lambda blocks: _tables(law, blocks, question.space, question.of, qs),
+        assemble=lambda blocks: _tables(law, blocks, question, qs, measure),
         law=law,
         reservation=question.definition.cost(profiles),
         budget=question.budget,
         mechanism="exponential_quantile",
         strategy="quantiles",
-        evidence=selection.evidence,
+        evidence=points.evidence,
         neighbours=near,
         page=question.definition.page,
-        preview={
-            "cells": question.space.size * len(qs),
-            "records": records,
-            "half_width_95": 2.16 * largest,
-            "rank_error": largest,
-            "step": plain(bounds.step),
-        },
+        preview=_preview(question, points, records),
         warnings=(*question.definition.warnings, CLIPPED, *sampling_notes(question)),
         limits=(float(bounds.lower), float(bounds.upper)),
-        selection=selection,
-        count=count,
+        size=size,
+        points=points,
+        counts=counts,
     )
+
+
+def _law(question: Question, qs: tuple[Fraction, ...], size: int | None, has_sampling: bool) -> Joint:
+    """All that a reader needs to find the ends again from the released blocks."""
+    bounds = question.bounds
+    return Joint(
+        STRUCTURE,
+        {
+            "estimate": QUANTILES,
+            "q": [plain(q) for q in qs],
+            "step": plain(bounds.step),
+            "limits": [plain(bounds.lower), plain(bounds.upper)],
+        }
+        | ({} if size is None else {"size": size})
+        | ({} if has_sampling else {"sampling": False})
+        | design_law(question),
+    )
+
+
+def _preview(question: Question, points: QuantilePoints, records: int) -> dict[str, Any]:
+    """In ranks: how far a quantile is off, and how far its intervals are expected to reach in a cell of typical size."""
+    far = points.offsets(0)
+    rows, (middle, _) = question.neighbours.max_rows, points.level_epsilons
+    scale = max(2 * float(max(q, 1 - q)) * rows / float(middle) for q in points.q)
+    both = (
+        {"half_width_95_with_sampling": max(each[1] for each in far)} if points.precision.has_sampling else {}
+    )
+    return {
+        "cells": question.space.size * len(points.q),
+        "records": records,
+        "half_width_95": max(each[0] for each in far),
+        "rank_error": sqrt(2) * scale * sqrt(points.levels[0]),
+        "step": plain(points.step),
+        **both,
+    }
 
 
 def _tables(
-    law: Joint, blocks: tuple[Block, ...], space: CellSpace, of: str, qs: tuple[Fraction, ...]
+    law: Joint, blocks: tuple[Block, ...], question: Question, qs: tuple[Fraction, ...], measure: str
 ) -> tuple[Table, ...]:
-    axis = Axis(variable="quantile", labels=tuple(plain(q) for q in qs))
-    zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(qs)))
-    shown = CellSpace((*space.axes, axis), zeros)
+    space = question.space
+    shown, name = space, f"{measure} of {question.of}"
+    if measure == "quantiles":
+        axis = Axis(variable="quantile", labels=tuple(plain(q) for q in qs))
+        zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(qs)))
+        shown = CellSpace((*space.axes, axis), zeros)
     made = estimated(law, blocks, shown.size)
-    arrays = [np.array(a, dtype=np.float64) for a in (made.values, made.variance)]
-    sampled = None if made.sampled is None else np.array(made.sampled, dtype=np.float64)
-    for array in (*arrays, *(() if sampled is None else (sampled,))):
+    arrays = [made.values, made.variance, *(() if made.sampled is None else (made.sampled,))]
+    arrays = [np.array(array, dtype=np.float64) for array in arrays]
+    for array in arrays:
         array[list(shown.structural_indices)] = np.nan
-    values, variance = arrays
     first = Table(
-        name=f"quantiles of {of}",
+        name=name,
         space=shown,
-        values=values,
-        variance=variance,
-        measure="quantiles",
+        values=arrays[0],
+        variance=arrays[1],
+        measure=measure,
         is_unbiased=False,
-        sampled=sampled,
+        sampled=arrays[2] if len(arrays) > 2 else None,
     )
-    return (first, *_interquartile(first, space, of, qs))
+    return (first, *_interquartile(first, space, question.of, qs))
 
 
 def _interquartile(first: Table, space: CellSpace, of: str, qs: tuple[Fraction, ...]) -> tuple[Table, ...]:
-    """The distance of the quartiles, where both were asked for; their ranks have a correlation of one third."""
+    """The distance of the quartiles, where both were asked for; errors of the two are added, whatever their correlation."""
     if not set(QUARTILES) <= set(qs):
         return ()
     low, high = (qs.index(q) for q in QUARTILES)
-    values, variance = (a.reshape(-1, len(qs)) for a in (first.values, first.variance))
-    noise, sampled = variance[:, low] + variance[:, high], None
-    if first.sampled is not None:
-        both = first.sampled.reshape(-1, len(qs))
-        apart = [np.sqrt(np.maximum(both[:, k] - variance[:, k], 0.0)) for k in (low, high)]
-        sampled = noise + apart[0] ** 2 + apart[1] ** 2 - 2 / 3 * apart[0] * apart[1]
+
+    def summed(variance: Any) -> Any:
+        both = np.sqrt(variance.reshape(-1, len(qs)))
+        return (both[:, low] + both[:, high]) ** 2
+
+    values = first.values.reshape(-1, len(qs))
     return (
         Table(
             name=f"interquartile range of {of}",
             space=space,
             values=values[:, high] - values[:, low],
-            variance=noise,
-            measure="interquartile range",
+            variance=summed(first.variance),
+            measure=INTERQUARTILE,
             is_unbiased=False,
-            sampled=sampled,
+            sampled=None if first.sampled is None else summed(first.sampled),
         ),
     )

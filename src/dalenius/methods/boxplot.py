@@ -46,17 +46,17 @@ class BoxplotMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Box plot of {of}",
-            preview="In a cell of {records} records, expect a number of the box plot to stand at most {error} ranks from its own (95 %)"
+            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} ranks to either side (95 %)"
             " through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, from how dense the released numbers say the data are. Whiskers"
-            " reach to quantiles, not to single records.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            " many records share a value. Whiskers reach to quantiles, not to single records.",
         ),
         "de": Words(
             title="Boxplot von {of}",
-            preview="In einer Zelle mit {records} Datensätzen liegt eine Zahl des Boxplots durch das Schutzrauschen voraussichtlich höchstens"
-            " {error} Ränge neben der eigenen (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, nach der Dichte der Daten, die die veröffentlichten Zahlen"
-            " anzeigen. Die Antennen reichen bis zu Quantilen, nicht bis zu einzelnen Datensätzen.",
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall einer Zahl des Boxplots durch das Schutzrauschen voraussichtlich"
+            " {error} Ränge nach beiden Seiten (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            " gilt, wie viele Datensätze auch einen Wert teilen. Die Antennen reichen bis zu Quantilen, nicht bis zu einzelnen Datensätzen.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

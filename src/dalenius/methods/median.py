@@ -1,4 +1,4 @@
-"""Medians of a numeric variable: one for each cell by exact selection, or one number with noise of its own."""
+"""Medians of a numeric variable: one for each cell with its interval, or one without an error by a named method."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
-from dalenius.methods._quantile import WHICH_SCORE, plan_quantile
+from dalenius.methods._quantile import plan_quantile, written_keys
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import FormField, Words, spelled
+from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 
@@ -25,7 +25,8 @@ class MedianParameters(Part):
     beta: Exact | None = None
     shape: Exact | None = None
     growth: Exact | None = None
-    score: Literal["distance", "depth"] = "distance"
+    score: Literal["distance", "depth"] | None = None
+    error: Literal["noise", "sampling"] | None = None
     group: Whole = 1
 
 
@@ -36,9 +37,9 @@ class MedianMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = True
-    form_fields: ClassVar[Mapping[str, FormField]] = {"score": WHICH_SCORE}
     scopes: ClassVar[tuple[Scope, ...]] = (
         Scope.EVERYWHERE,
         Scope.AT_THE_DATA,
@@ -48,13 +49,17 @@ class MedianMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Median of {of}",
-            preview="How far a median is off depends on the data and is not published.",
-            caption="Medians are selected values: reliable where a cell holds many records, without a margin of error.",
+            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either side (95 %) through"
+            " privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            " many records share a value.",
         ),
         "de": Words(
             title="Median von {of}",
-            preview="Wie weit ein Median abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Mediane sind ausgewählte Werte: verlässlich, wo eine Zelle viele Datensätze hat, ohne Fehlerspanne.",
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Medians durch das Schutzrauschen voraussichtlich"
+            " {error} Ränge nach beiden Seiten (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            " gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
@@ -71,11 +76,11 @@ class MedianMethod:
             "privacy": {"definition": "individual", "epsilon": 1},
         },
         {
-            "table": {"rows": ["sex"], "measure": "median", "of": "income", "score": "depth"},
+            "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"},
             "privacy": {"definition": "pure", "epsilon": 1},
         },
         {
-            "table": {"measure": "median", "of": "income", "method": "exponential", "score": "depth"},
+            "table": {"measure": "median", "of": "income", "method": "exponential", "score": "distance"},
             "privacy": {"definition": "zero_concentrated", "rho": 1},
         },
     )
@@ -95,7 +100,7 @@ class MedianMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """One number with a named method has its older spelling."""
-        keys = spelled(parameters, score="distance")
+        keys = written_keys(parameters)
         if "method" in keys:
             return "total", {"statistic": "median", **keys}
         return "median", keys

@@ -1,4 +1,4 @@
-"""Quantiles of a numeric variable: one for each cell by exact selection, or one number with noise of its own."""
+"""A quantile of a numeric variable: one for each cell with its interval, or one without an error by a named method."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
-from dalenius.methods._quantile import WHICH_SCORE, plan_quantile
+from dalenius.methods._quantile import plan_quantile, written_keys
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import FieldKind, FormField, Words, spelled
+from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 
@@ -26,7 +26,8 @@ class QuantileParameters(Part):
     beta: Exact | None = None
     shape: Exact | None = None
     growth: Exact | None = None
-    score: Literal["distance", "depth"] = "distance"
+    score: Literal["distance", "depth"] | None = None
+    error: Literal["noise", "sampling"] | None = None
     group: Whole = 1
 
 
@@ -37,7 +38,8 @@ class QuantileMethod:
     meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = False
+    has_error: ClassVar[bool] = True
+    without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "q": FormField(
@@ -46,7 +48,6 @@ class QuantileMethod:
             first="0.9",
             is_needed=True,
         ),
-        "score": WHICH_SCORE,
     }
     scopes: ClassVar[tuple[Scope, ...]] = (
         Scope.EVERYWHERE,
@@ -57,13 +58,17 @@ class QuantileMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Quantile {q} of {of}",
-            preview="How far a quantile is off depends on the data and is not published.",
-            caption="Quantiles are selected values: reliable where a cell holds many records, without a margin of error.",
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to either side (95 %) through"
+            " privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            " many records share a value.",
         ),
         "de": Words(
             title="Quantil {q} von {of}",
-            preview="Wie weit ein Quantil abweicht, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Quantile sind ausgewählte Werte: verlässlich, wo eine Zelle viele Datensätze hat, ohne Fehlerspanne.",
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das Schutzrauschen voraussichtlich"
+            " {error} Ränge nach beiden Seiten (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            " gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
@@ -89,7 +94,7 @@ class QuantileMethod:
                 "measure": "quantile",
                 "of": "income",
                 "q": "1/4",
-                "score": "depth",
+                "method": "exponential",
             },
             "privacy": {"definition": "pure", "epsilon": 1},
         },
@@ -109,7 +114,7 @@ class QuantileMethod:
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """One number with a named method has its older spelling; a table is a median with another q."""
-        keys = spelled(parameters, score="distance")
+        keys = written_keys(parameters)
         if "method" in keys:
             return "total", {"statistic": "quantile", **keys}
         return "median", {"q": "1/2", **keys}

@@ -1,7 +1,8 @@
 """Several quantiles of a numeric variable in each cell, each with its errors and interval: quartiles, deciles, a median.
 
-Each quantile is selected between two ends at ranks that noise and sampling leave in between with 95 %. The number of records, where it
-is not public, is measured first with a twentieth of the budget.
+Each quantile is selected with points beside it, and counts between all points certify which of them enclose it: an interval holds for
+every grid and however many records share a value. The number of records, where it is not public, is measured first with a twentieth of the
+budget.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.measurements.approximate_quantiles import MOST_QUANTILES
+from dalenius.measurements.quantile_points import MOST_QUANTILES
 from dalenius.methods._quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
@@ -45,16 +46,17 @@ class QuantilesMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Quantiles of {of}",
-            preview="In a cell of {records} records, expect a quantile to stand at most {error} ranks from its own (95 %) through"
-            " privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, from how dense the released quantiles say the data are.",
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to either side (95 %)"
+            " through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            " many records share a value.",
         ),
         "de": Words(
             title="Quantile von {of}",
-            preview="In einer Zelle mit {records} Datensätzen liegt ein Quantil durch das Schutzrauschen voraussichtlich höchstens"
-            " {error} Ränge neben dem eigenen (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, nach der Dichte der Daten, die die veröffentlichten"
-            " Quantile anzeigen.",
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das Schutzrauschen voraussichtlich"
+            " {error} Ränge nach beiden Seiten (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            " gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -126,7 +126,7 @@ class Method(Protocol):
 
     `takes_of` says whether it is of a numeric variable; `counts_records` whether a cell is a number of records, which may be
     weighted, and on which a policy's rules about counts are kept; `scopes` under which promises it has a route;
-    `has_error` whether its numbers carry a published error;
+    `has_error` whether its numbers carry a published error, and `without_error` the keys, if any, with which they do not;
     `is_offered` whether a form may offer it with no key of its own filled in.
     A method whose answer is no value of its variable also states `answer`.
     A method may state `form_keys`, what a form writes beside its name, `form_fields`, keys that a form asks for and that make it one to be

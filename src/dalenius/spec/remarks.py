@@ -158,10 +158,6 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Ein veröffentlichter Median ist ein ausgewählter Wert: sein Fehler hängt davon ab, wie dicht die Daten um ihn liegen, was"
         " nicht veröffentlicht wird. Er ist verlässlich, wo eine Zelle viele Datensätze hat.",
     },
-    "score_distance": {
-        "en": 'score = "depth" costs the same and is never less accurate: where many records share a value it finds it more often.',
-        "de": 'score = "depth" kostet dasselbe und ist nie ungenauer: Wo viele Datensätze einen Wert teilen, trifft es ihn öfter.',
-    },
     "bounded": {
         "en": "Values outside the declared bounds count as the bounds; estimates and their errors are of those values.",
         "de": "Werte außerhalb der erklärten Schranken zählen als die Schranken; Schätzungen und ihre Fehler gelten für diese Werte.",

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
-from dalenius.core.sensitivity import Sensitivity, partitions
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.statistics._counted import counted
 from dalenius.statistics._example import Example, cells, group
 from dalenius.statistics._public import reachable
 
 __all__ = ["Count"]
-
-_MOST_ROWS_FOR_PATTERNS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,7 @@ class Count:
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Norms, and the extreme patterns while there are few rows to a unit."""
         rows, cells = neighbours.max_rows, self._reachable(neighbours)
-        if cells == 0:
-            return Sensitivity.of_patterns(())
-        if rows <= _MOST_ROWS_FOR_PATTERNS:
-            return Sensitivity.of_patterns(_patterns(rows, cells, is_replace=neighbours.is_replace))
-        sides = 2 if neighbours.is_replace and cells > 1 else 1
-        touched = min(sides * rows, cells)
-        return Sensitivity.norms(l0=touched, l1=sides * rows, l2_squared=sides * rows * rows, linf=rows)
+        return counted(rows, cells, is_replace=neighbours.is_replace)
 
     def _reachable(self, neighbours: Neighbours) -> int:
         """Cells that one row can be in; where its number may be missing, it can always come and go."""
@@ -63,12 +56,3 @@ class Count:
                 rows=rows,
             ),
         )
-
-
-def _patterns(rows: int, cells: int, *, is_replace: bool) -> tuple[tuple[int, ...], ...]:
-    """Ways in which one unit's rows can leave cells and, under replace, another's can enter others."""
-    leaving = [p for p in partitions(rows) if len(p) <= cells]
-    if not is_replace:
-        return tuple(leaving)
-    both = {tuple(sorted(p + q, reverse=True)) for p in leaving for q in leaving if len(p) + len(q) <= cells}
-    return tuple(sorted(both | set(leaving)))

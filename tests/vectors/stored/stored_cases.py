@@ -185,13 +185,6 @@ CASES: dict[str, Case] = {
     ),
     "mean": ("rows", _table(RHO, rows=["region"], measure="mean", of="income"), {}),
     "mean, replaced": ("replaced", _table(PURE, rows=["sex"], measure="mean", of="age"), {}),
-    "median": ("rows", _table(PURE, rows=["sex"], measure="median", of="income"), {}),
-    "median under rho": ("persons", _table(RHO, rows=["sex"], measure="median", of="income"), {}),
-    "quantile": (
-        "replaced",
-        _table(PURE | {"options": {"q": "9/10"}}, rows=["sex"], measure="median", of="income"),
-        {},
-    ),
     "dominance": (
         "rows",
         _table(PURE | {"options": {"p": 15}}, rows=["region"], measure="dominance", of="income"),
@@ -199,8 +192,6 @@ CASES: dict[str, Case] = {
     ),
     "weighted count": ("rows", _table(RHO, rows=["sex"], weight="weight"), {}),
     "weighted count, persons": ("persons", _table(PURE, rows=["sex"], weight="weight"), {}),
-    "order statistic": ("rows", _statistic(PURE, statistic="quantile", q="1/4"), {}),
-    "order statistic, median": ("replaced", _statistic(RHO, statistic="median"), {}),
     "maximum, Cauchy": ("rows", _statistic(PURE, statistic="maximum", method="cauchy"), {}),
     "minimum, Cauchy": ("replaced", _statistic(PURE, statistic="minimum", method="cauchy", beta="1/4"), {}),
     "second maximum, Lomax": ("rows", _statistic(PURE, statistic="second_maximum", method="lomax"), {}),

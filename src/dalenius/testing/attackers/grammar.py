@@ -241,9 +241,11 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
         )
         keys = chance.choice((*further, *SMOOTH))
         table |= keys
-        if keys:
+        if keys and keys.get("method") != "exponential":
             table.pop("rows", None)
-        if is_quantile and keys.get("method", "exponential") == "exponential" and chance.random() < 0.5:
+        if is_quantile and not keys and chance.random() < 0.5:
+            table["error"] = chance.choice(("noise", "sampling"))
+        if keys.get("method") == "exponential" and chance.random() < 0.5:
             table["score"] = chance.choice(("depth", "depth", "distance"))
     if method == "total" and chance.random() < 0.3:
         table["learn_bounds"] = "1/4"

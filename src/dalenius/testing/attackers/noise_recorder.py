@@ -38,6 +38,7 @@ from dalenius.measurements import (
     clipped_totals,
     exponential_selection,
     permute_and_flip,
+    quantile_points,
     range_query,
 )
 from dalenius.measurements._blocks import Blocks
@@ -194,7 +195,8 @@ class Played:
                 heard.enter_context(patch.object(module, "drawn_point", self._point(module.drawn_point)))
             counted = self._counted(quantile_selection.select_counted)
             heard.enter_context(patch.object(candidate_bounds, "select_counted", counted))
-            heard.enter_context(patch.object(approximate_quantiles, "spread", _unspread))
+            for module in (approximate_quantiles, quantile_points):
+                heard.enter_context(patch.object(module, "spread", _unspread))
             heard.enter_context(patch.object(Blocks, "drawn", _parted))
             for module in _SINGLE_DRAWS:
                 heard.enter_context(patch.object(module, "discrete_laplace", self._single))

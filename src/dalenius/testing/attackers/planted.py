@@ -42,6 +42,7 @@ from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.propose_test_release import ProposeTestRelease
+from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
@@ -57,6 +58,7 @@ from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.point_counts import PointCounts
 from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.weighted_count import WeightedCount
 
@@ -208,7 +210,7 @@ _PLAIN: Mapping[str, Mapping[str, object]] = {
     "privacy": {"mechanism": None, "noise": None, "strategy": None},
     "table": PLAIN_COUNT,
 }
-_NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None, "score": None}
+_NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None, "score": None, "error": None}
 _SUMS: Mapping[str, Mapping[str, object]] = {
     "table": {
         "error": None,
@@ -363,7 +365,7 @@ FAULTS: tuple[Fault, ...] = (
         "score_change",
         lambda right: lambda *a, **k: right(*a, **k) / 2,
         "median",
-        keys={"table": {"method": "exponential", **_NO_SHAPE}},
+        keys={"table": {"method": "exponential", "rows": None, **_NO_SHAPE, "score": "distance"}},
     ),
     Fault(
         "by depth a quantile's score moves by half",
@@ -371,7 +373,7 @@ FAULTS: tuple[Fault, ...] = (
         "score_change",
         lambda right: lambda *a, **k: right(*a, **k) / 2,
         "median",
-        keys={"table": {"method": "exponential", **_NO_SHAPE, "score": "depth"}},
+        keys={"table": {"method": "exponential", "rows": None, **_NO_SHAPE}},
     ),
     Fault(
         "a person's rows move one quantile as one",
@@ -379,7 +381,24 @@ FAULTS: tuple[Fault, ...] = (
         "_change",
         lambda _: property(lambda s: Fraction(1)),
         "median",
-        keys={"table": {"method": None, **_NO_SHAPE}},
+        keys={"table": {"method": "exponential", "rows": ["sex"], **_NO_SHAPE}},
+    ),
+    Fault(
+        "points beside a quantile forget that a row is replaced",
+        QuantilePoints,
+        "profile",
+        _as_added,
+        "median",
+        keys={"table": {"method": None, "rows": None, "where": None, **_NO_SHAPE}},
+    ),
+    Fault(
+        "counts between points forget that a row is replaced",
+        PointCounts,
+        "sensitivity",
+        _as_added,
+        "quantiles",
+        "zero_concentrated",
+        keys={"table": {"rows": None, "where": None, "q": ["1/2"], "parts": None}},
     ),
     Fault(
         "the smooth sensitivity is its floor",
@@ -551,10 +570,10 @@ FAULTS: tuple[Fault, ...] = (
         keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}},
     ),
     Fault(
-        "a level of several quantiles is not paid for",
-        ApproximateQuantiles,
-        "levels",
-        _one_less,
+        "most levels of several quantiles are not paid for",
+        QuantilePoints,
+        "profile",
+        lambda right: _half_price(_half_price(right)),
         "quantiles",
         keys={"table": {"rows": None, "where": None, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}},
     ),

@@ -13,11 +13,12 @@ from dalenius.errors import TooLarge
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.quantile_selection import Score
 from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Polynomial, StudentT
-from dalenius.linear.ranks import PARTS, Step
+from dalenius.linear.ranks import Step
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
+from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.smooth import Smooth
 from dalenius.measurements.unbounded_quantile import UnboundedQuantile
@@ -70,12 +71,19 @@ def _ranked(
 
 
 def several(
-    values: IntArray, low: int, high: int, steps: Sequence[Step], epsilon: Fraction, rows: int
+    values: IntArray,
+    low: int,
+    high: int,
+    steps: Sequence[Step],
+    epsilons: Sequence[Fraction],
+    rows: int,
+    *,
+    is_by_depth: bool = False,
 ) -> FloatArray:
     """Log-probabilities of every list of answers to several ranks, in an order that the values do not change.
 
     Each selection is among the points between two answers, of the values between them: those from the lower answer on and below
-    the upper one.
+    the upper one, or by depth those above the lower answer and below the upper one.
     """
     count = len(steps)
     number = comb(high - low + count, count)
@@ -87,14 +95,16 @@ def several(
     lists[:, -1] = width - 1
     chances = np.zeros(1)
     for step in steps:
-        rate = _rate(epsilon, Fraction(max(step.part, PARTS - step.part) * rows))
+        rate = _rate(epsilons[step.level], Fraction(max(step.part, step.parts - step.part) * rows))
         a, b = lists[:, step.left + 1], lists[:, step.right + 1]
         laws = np.zeros((width, width, width))
         for first, last in np.unique(np.stack([a, b], axis=1), axis=0).tolist():
             ends = (low + first, low + last)
-            part = inside[(inside >= ends[0]) & ((inside < ends[1]) | (step.right == count))]
+            is_in = inside > ends[0] if is_by_depth and step.left >= 0 else inside >= ends[0]
+            part = inside[is_in & ((inside < ends[1]) | (step.right == count))]
             rank = step.part * len(part) + step.shift
-            laws[first, last, first : last + 1] = _ranked(part, *ends, PARTS, rank, rate)
+            least = -step.parts * len(part) if is_by_depth else 0
+            laws[first, last, first : last + 1] = _ranked(part, *ends, step.parts, rank, rate, least)
         sizes = b - a + 1
         begun = np.repeat(np.arange(len(lists)), sizes)
         answer = np.arange(len(begun)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + a[begun]
@@ -150,7 +160,31 @@ def several_quantiles(step: ApproximateQuantiles, here: Exact, there: Exact) -> 
 def lists_of(step: ApproximateQuantiles, values: IntArray, cell: int = 0) -> FloatArray:
     """Log-probabilities of every list of answers of one cell."""
     steps, rows = step.ranks(cell).steps, step.neighbours.max_rows
-    return several(values, step.low, step.high, steps, step.level_epsilon, rows)
+    return several(values, step.low, step.high, steps, step.epsilons, rows)
+
+
+def points_by_cell(step: QuantilePoints, here: Exact, there: Exact) -> list[AnswerPart]:
+    """Every list of points of a cell, on the grid of whole steps."""
+    channels = []
+    for cell, both in enumerate(zip(here, there, strict=True)):
+        if cell in step.space.structural_indices:
+            continue
+        sides = [points_at(step, e.open_below_the_gate(), cell) for e in both]
+        channels.append(AnswerPart(sides[0], sides[1]))
+    return channels
+
+
+def points_at(step: QuantilePoints, values: IntArray, cell: int) -> FloatArray:
+    """Log-probabilities of every list of points of one cell."""
+    return several(
+        values,
+        step.low,
+        step.high,
+        step.steps(cell),
+        step.epsilons,
+        step.neighbours.max_rows,
+        is_by_depth=len(step.q) == 1,
+    )
 
 
 def flipped(step: PermuteAndFlip, here: Exact, there: Exact) -> list[AnswerPart]:

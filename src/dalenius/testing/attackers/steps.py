@@ -20,6 +20,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import InternalError
+from dalenius.linear.points import points_of
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.candidate_bounds import CandidateBounds
@@ -38,6 +39,7 @@ from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.perturbation_table import PerturbationTable
 from dalenius.measurements.propose_test_release import ProposeTestRelease
+from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
@@ -87,15 +89,23 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     while step is not None:
         exact = fetched(step, here)
         channels += channels_of(step, exact, fetched(step, there))
-        # Ranks follow released counts and cost the same whatever they are: here they are those of one data set.
-        answer = (
-            exact[0].open_below_the_gate() if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
-        )
+        answer = _followed(step, exact) if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
         try:
             step = steps.send(Value(answer))
         except StopIteration:
             step = None
     return Together(tuple(channels))
+
+
+def _followed(step: Measurement, exact: Exact) -> IntArray:
+    """The answer after which a plan of quantiles goes on; what follows costs the same whatever it is.
+
+    Ranks are those of one data set, and points lie all over the grid, so that counts between them tell every value apart.
+    """
+    if not isinstance(step, QuantilePoints):
+        return exact[0].open_below_the_gate()
+    places = np.linspace(step.low, step.high, len(points_of(len(step.q))))
+    return np.tile(np.rint(places).astype(np.int64), step.space.size)
 
 
 def channels_of(step: Measurement, here: Exact, there: Exact) -> list[AnswerPart]:
@@ -356,6 +366,7 @@ _KINDS: dict[type, Callable[[Any, Exact, Exact], list[AnswerPart]]] = {
     TreeResidual: _tree_residual,
     ExponentialQuantile: selections.quantile,
     QuantileTable: selections.quantiles_by_cell,
+    QuantilePoints: selections.points_by_cell,
     ApproximateQuantiles: _several_quantiles,
     Smooth: selections.smooth,
     UnboundedQuantile: selections.unbounded,

@@ -1,0 +1,93 @@
+"""How far a weighted sum of noisy counts can be off by chance: quantiles of its own law, with the sampling error of a rank or without.
+
+The noise of b #{x < y} - a n, q = a / b, is a sum of independent draws times b - a for the parts below y and times -a for the others. Its law
+is that of whole numbers, computed from the characteristic function by one Fourier transform; on a coarser grid where it is wide, and then
+rounded outwards by a step. With sampling the binomial law of a rank, b Binomial(n, q) - a n, is added by the same transform.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, pi, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dalenius.core.law import Additive, FloatArray
+
+ComplexArray = npt.NDArray[np.complex128]
+
+_GRID = 4096
+# Standard deviations that fit on either side of the middle of the grid.
+_WIDE = 24
+_LEFT_OUT = 1e-15
+# Above this variance a discrete Gaussian is a normal law up to rounding.
+_SMOOTH = 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """The rank of a share a / b in a sample of so many records; rows of one unit may be alike, up to `rows` of them."""
+
+    a: int
+    b: int
+    size: int = 0
+    rows: int = 1
+
+    @property
+    def variance(self) -> float:
+        """Of b times the rank."""
+        return float(self.rows * self.size * self.a * (self.b - self.a))
+
+
+@lru_cache(maxsize=65536)
+def reaches(law: Additive, below: int, above: int, rank: Rank, tail: float) -> tuple[float, float]:
+    """(down, up): how far the noise and the rank together fall short, and exceed, with probability at most `tail` each.
+
+    P(sum <= -down) <= tail and P(sum >= up) <= tail, in parts of a record. A size of 0 stands for the noise alone.
+    """
+    step, masses = _masses(law, below, above, rank)
+    middle = len(masses) // 2
+    # From the far end inwards, so that small sums keep their digits.
+    lower = np.cumsum(masses)
+    upper = np.cumsum(masses[::-1])[::-1]
+    down = middle - (int(np.searchsorted(lower, tail, side="right")) - 1)
+    up = len(masses) - int(np.searchsorted(upper[::-1], tail, side="right")) - middle
+    return float(step * down), float(step * up)
+
+
+@lru_cache(maxsize=4096)
+def _masses(law: Additive, below: int, above: int, rank: Rank) -> tuple[int, FloatArray]:
+    """The size of a step of the grid, and probabilities of its points, zero in the middle."""
+    noise = float(law.noise.variance)
+    variance = noise * (below * (rank.b - rank.a) ** 2 + above * rank.a**2) + rank.variance
+    mean = float(law.noise.mean) * (below * (rank.b - rank.a) - above * rank.a)
+    step = max(1, ceil((2 * _WIDE * sqrt(variance) + 2 * abs(mean)) / _GRID))
+    turns = 2 * pi * np.arange(_GRID // 2 + 1) / (_GRID * step)
+    whole = _turned(law, turns * (rank.b - rank.a)) ** below * _turned(law, -turns * rank.a) ** above
+    whole = whole * _turned_rank(rank, turns)
+    masses = np.fft.fftshift(np.fft.irfft(np.conj(whole), _GRID))
+    return step, np.maximum(masses, 0.0)
+
+
+def _turned_rank(rank: Rank, turns: FloatArray) -> ComplexArray:
+    """Characteristic function of b Binomial(n, q) - a n; of a normal number where rows of one unit may be alike."""
+    if not rank.size:
+        return np.ones_like(turns, dtype=np.complex128)
+    if rank.rows > 1:
+        return np.exp(-rank.variance * turns * turns / 2).astype(np.complex128)
+    q = rank.a / rank.b
+    one = (1 - q) * np.exp(-1j * rank.a * turns) + q * np.exp(1j * (rank.b - rank.a) * turns)
+    return np.asarray(one**rank.size, dtype=np.complex128)
+
+
+def _turned(law: Additive, turns: FloatArray) -> ComplexArray:
+    """Characteristic function of one draw of noise."""
+    noise, variance = law.noise, float(law.noise.variance)
+    if noise.name == "discrete_laplace":
+        return (1 / (1 + 2 * variance * np.sin(turns / 2) ** 2)).astype(np.complex128)
+    if noise.name == "discrete_gaussian" and variance > _SMOOTH:
+        # By Poisson's sum one normal factor a turn; its neighbours are below exp(-4 pi^2).
+        near = np.remainder(turns + pi, 2 * pi) - pi
+        return np.exp(-variance * near * near / 2).astype(np.complex128)
+    points, chances = law.central(_LEFT_OUT)
+    return np.asarray(np.exp(1j * np.outer(turns, points)) @ chances, dtype=np.complex128)
