@@ -103,10 +103,7 @@ def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
         return dict(read_pairs([("rows", "sex"), ("measure", measure), *pairs], RICHER).keys)
 
     assert keys("ratio:pay", ("key.other", "pay")) == {"other": ("work",), "error": ("noise",)}
-    assert keys("quantile:pay", ("key.q", "0,25"), ("written", "de")) == {
-        "q": ("0.25",),
-        "score": ("depth",),
-    }
+    assert keys("quantile:pay", ("key.q", "0,25"), ("written", "de")) == {"q": ("0.25",)}
     assert keys("proportion:area", ("key.among", "ü=1"), ("key.among", "z")) == {"among": ("ü=1",)}
     # An older request that states no error means the one with sampling.
     older = {
@@ -117,17 +114,13 @@ def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
     assert "error" not in from_request(older, RICHER).to_request("data")["table"]
 
 
-@pytest.mark.parametrize(
-    ("measure", "key", "first"), [("median", "score", "depth"), ("variance", "error", "noise")]
-)
+@pytest.mark.parametrize(("measure", "key", "first"), [("variance", "error", "noise")])
 def test_a_proposed_key_is_left_out_where_the_promise_does_not_know_it(
     measure: str, key: str, first: str
 ) -> None:
     for definition, stated in (("pure", first), ("individual", None)):
         pairs = [("measure", f"{measure}:pay"), ("definition", definition)]
         assert read_pairs(pairs, RICHER).to_request("data")["table"].get(key) == stated
-    older = {"table": {"measure": "median", "of": "pay"}, "privacy": {"definition": "pure", "epsilon": 1}}
-    assert "score" not in from_request(older, RICHER).to_request("data")["table"]
 
 
 def test_numbers_are_proposed_by_the_declared_bounds_and_stay_empty_once_left_empty() -> None:
