@@ -148,7 +148,7 @@ def population(law: str) -> np.ndarray:
     rng, n = np.random.default_rng(23), 400_000
     if law == "earnings":
         exact = np.exp(rng.normal(np.log(14.9), 0.4, n))
-        return np.rint(10_000 * np.where(rng.random(n) < 0.6, np.rint(2 * exact) / 2, exact))
+        return np.asarray(np.rint(10_000 * np.where(rng.random(n) < 0.6, np.rint(2 * exact) / 2, exact)))
     if law == "zeros":
         return np.where(rng.random(n) < 0.45, 0.0, 100 * np.rint(np.exp(rng.normal(10, 0.8, n)) / 100))
     if law == "even":
@@ -156,9 +156,8 @@ def population(law: str) -> np.ndarray:
     import duckdb
 
     file, _, column = law.partition(" ")
-    read = duckdb.sql(f"select {column} from '{FOLDER / file}' where {column} is not null").fetchnumpy()[
-        column
-    ]
+    query = f"select {column} from '{FOLDER / file}' where {column} is not null"
+    read = duckdb.connect().execute(query).fetchnumpy()[column]
     return np.rint(np.asarray(read, dtype=np.float64) / float(files()[law][1]))
 
 
