@@ -43,7 +43,7 @@ TABLES: dict[str, tuple[dict[str, Any], int]] = {
     "beside a public one": ({"rows": ["town"], "columns": ["ill"]}, 2),
     "a private condition": ({"rows": ["town"], "where": {"ill": ["yes"]}}, 1),
     "a private condition alone": ({"where": {"ill": ["yes"]}}, 1),
-    "cut, and one cell": ({"rows": [{"variable": "debt", "cuts": [0, 3]}]}, 1),
+    "cut, and one cell": ({"rows": [{"variable": "debt", "cuts": [0, 3], "closed": True}]}, 1),
     "a total in public cells": ({"rows": ["town"], "measure": "total", "of": "pay"}, 2),
     "where values are missing": ({"rows": ["town"], "measure": "total", "of": "debt"}, 5),
     "under a private condition": (

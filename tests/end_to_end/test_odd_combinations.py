@@ -45,8 +45,8 @@ AXES: list[Any] = [
     {"variable": "race", "level": "half"},
     {"variable": "educ", "groups": {"some": ["1", "2", "3"], "more": ["12", "13"]}},
     {"variable": "married", "categories": ["1"]},
-    {"variable": "age", "cuts": [20, 40, 71]},
-    {"variable": "age", "cuts": [30, 50, 60]},
+    {"variable": "age", "cuts": [40]},
+    {"variable": "age", "cuts": [30, 50, 60], "closed": True},
 ]
 AMOUNTS: list[dict[str, Any]] = [
     {"definition": "pure", "epsilon": 8},
@@ -99,6 +99,10 @@ class Declared:
             return value
         if "cuts" in axis:
             cuts = axis["cuts"]
+            if not axis.get("closed") and value >= cuts[-1]:
+                return f"[{cuts[-1]}, 70]"
+            if not axis.get("closed") and value < cuts[0]:
+                return f"[20, {cuts[0]})"
             return next((f"[{a}, {b})" for a, b in pairwise(cuts) if a <= value < b), None)
         groups = (
             HALVES if "level" in axis else axis.get("groups") or {code: [code] for code in axis["categories"]}

@@ -18,7 +18,7 @@ from dalenius.engines._choice import open_source
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, DocumentError, InternalError, TooLarge, UnknownName
-from dalenius.spec.axis import axis_of
+from dalenius.spec.axis import AxisPart, axis_of
 from dalenius.spec.load import load_dataset
 from dalenius.testing.toy import toy_domain, toy_rows
 
@@ -129,6 +129,34 @@ def test_many_categories_and_their_nulls() -> None:
             if streams:
                 source._may_group = lambda query, names: False  # type: ignore[method-assign]
             np.testing.assert_array_equal(source.table(query).open_below_the_gate(), expected)
+
+
+@pytest.mark.parametrize(
+    ("rules", "counts"),
+    [
+        ({}, [3, 2, 3]),
+        ({"outside": "drop"}, [2, 2, 2]),
+        ({"missing": 50, "outside": "drop"}, [2, 4, 2]),
+        ({"missing": 0}, [5, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("step", [1, "1/4"])
+def test_open_classes_hold_declared_values_only(
+    rules: dict[str, Any], counts: list[int], step: Any, tmp_path: Path
+) -> None:
+    """Missing values and those beyond the bounds follow their rules; an open end adds neither."""
+    variables = {"x": {"bounds": [0, 100], "step": step} | rules}
+    domain = load_dataset({"dataset": {"name": "d", "population": "p"}, "variables": variables}).domain()
+    data: list[float | None] = [None, float("nan"), -5, 0, 17, 18, 64, 65, 100, 120]
+    space = CellSpace((axis_of(AxisPart.model_validate({"variable": "x", "cuts": [18, 65]}), domain),))
+    path = tmp_path / "data.csv"
+    path.write_text("x\n" + "\n".join("" if x is None else str(x) for x in data) + "\n")
+    columns = {"x": data}
+    streamed = DuckDBSource(domain, columns)
+    streamed._may_group = lambda query, names: False  # type: ignore[method-assign]
+    sources = [MemorySource.of(domain, columns), DuckDBSource(domain, columns), streamed]
+    for source in (*sources, DuckDBSource(domain, path)):
+        assert source.table(TableQuery(space=space)).open_below_the_gate().tolist() == counts
 
 
 def test_values_beyond_int64_and_odd_types() -> None:

@@ -46,6 +46,10 @@ EQUAL: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"where": {"region": {"level": "half", "groups": ["upper"]}}}, {"where": {"region": ["east", "north"]}}),
     ({"where": {"age": {"at_least": 18}}}, {"where": {"age": {"at_least": "36/2"}}}),
     (
+        {"rows": [{"variable": "age", "cuts": [18, 65]}]},
+        {"rows": [{"variable": "age", "cuts": [0, 18, 65, 100], "closed": True}]},
+    ),
+    (
         {"rows": ["sex"], "columns": ["region"], "margins": [["sex"], ["region"]]},
         {"rows": ["region"], "columns": ["sex"], "margins": [["region"], ["sex"]]},
     ),
@@ -78,6 +82,7 @@ DIFFERENT: list[RequestDocument] = [
     ask(rows=["sex"], where={"age": {"at_least": 1}}),
     ask(rows=["sex"], where={"age": {"at_most": 1}}),
     ask(rows=[{"variable": "age", "cuts": [0, 50, 100]}]),
+    ask(rows=[{"variable": "age", "cuts": [0, 50, 99], "closed": True}]),
     ask(rows=[{"variable": "age", "cuts": [0, 50, 99]}]),
     ask(rows=["sex"], measure="total", of="income"),
     ask(rows=["sex"], measure="mean", of="income"),

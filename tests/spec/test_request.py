@@ -1,10 +1,12 @@
 """Request documents: axes, conditions, structural zeros, margins, and refusals."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from dalenius.core.domain import Bounds, Variable
 from dalenius.core.query import Filter
 from dalenius.errors import DaleniusError, DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.spec.load import load_dataset, load_request
@@ -46,6 +48,57 @@ def test_axes() -> None:
     assert age.labels == ("[0, 18)", "[18, 65)", "[65, 100]")
     assert age.cuts == (0, 18, 65, 101)
     assert (sex.labels, sex.codes) == (("male",), (-1, 0))
+
+
+@pytest.mark.parametrize(
+    ("part", "labels"),
+    [
+        ({"cuts": [18, 65]}, ("[0, 18)", "[18, 65)", "[65, 100]")),
+        ({"cuts": [0, 18, 65]}, ("[0, 18)", "[18, 65)", "[65, 100]")),
+        ({"cuts": [18]}, ("[0, 18)", "[18, 100]")),
+        ({"cuts": [18, 100]}, ("[0, 18)", "[18, 100]")),
+        ({"cuts": [0]}, ("[0, 100]",)),
+        ({"cuts": [18, 65], "closed": False}, ("[0, 18)", "[18, 65)", "[65, 100]")),
+        ({"cuts": [18, 65], "closed": True}, ("[18, 65)",)),
+        ({"cuts": [18, 100], "closed": True}, ("[18, 100]",)),
+    ],
+)
+def test_classes_are_open_unless_closed(part: dict[str, Any], labels: tuple[str, ...]) -> None:
+    (axis,) = ask(rows=[{"variable": "age", **part}]).axes(DOMAIN)
+    assert axis.labels == labels
+    assert DOMAIN.variable("age").shows_every_value(axis) is not part.get("closed", False)
+
+
+@pytest.mark.parametrize(("lower", "labels"), [("-2", ("[-2, 0.25)", "[0.25, 3]")), ("3", ("[3, 3]",))])
+def test_open_classes_of_a_fine_step_and_of_one_value(lower: str, labels: tuple[str, ...]) -> None:
+    bounds = Bounds(lower=Fraction(lower), upper=Fraction(3), step=Fraction(1, 4))
+    variable = Variable(name="x", domain=bounds)
+    domain = replace(DOMAIN, variables={"x": variable})
+    cut = "0.25" if lower == "-2" else "3"
+    (axis,) = ask(rows=[{"variable": "x", "cuts": [cut]}]).axes(domain)
+    assert axis.labels == labels and variable.shows_every_value(axis)
+    assert axis.cuts == ((-8, 1, 13) if lower == "-2" else (12, 13))
+    (wide,) = ask(rows=[{"variable": "x", "width": 10}]).axes(domain)
+    assert variable.shows_every_value(wide) and len(wide) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "labels"),
+    [
+        ({"at_least": 18}, ("[18, 65)", "[65, 100]")),
+        ({"at_least": "17.5"}, ("[18, 65)", "[65, 100]")),
+        ({"at_least": 17}, ("[0, 18)", "[18, 65)", "[65, 100]")),
+        ({"at_most": 65}, ("[0, 18)", "[18, 65)", "[65, 100]")),
+        ({"at_most": "64.5"}, ("[0, 18)", "[18, 65)")),
+        ({"at_least": 18, "at_most": 64}, ("[18, 65)",)),
+        ({"at_least": 70}, ("[18, 65)", "[65, 100]")),
+    ],
+)
+def test_classes_are_not_opened_to_values_that_a_condition_excludes(
+    condition: dict[str, Any], labels: tuple[str, ...]
+) -> None:
+    request = ask(rows=[{"variable": "age", "cuts": [18, 65]}], where={"age": condition})
+    assert request.axes(DOMAIN)[0].labels == labels
 
 
 def test_conditions() -> None:
@@ -93,6 +146,12 @@ REFUSED: list[tuple[dict[str, Any], type[DaleniusError], str]] = [
     ({"rows": [{"variable": "region", "groups": {"g": []}}]}, DocumentError, "no members"),
     ({"rows": [{"variable": "region", "level": "half", "cuts": [0, 1]}]}, DocumentError, "one of"),
     ({"rows": [{"variable": "age", "cuts": [10, 5]}]}, ParameterError, "rise"),
+    ({"rows": [{"variable": "age", "cuts": [20, 10, 30]}]}, ParameterError, r"\['20', '10', '30'\]"),
+    ({"rows": [{"variable": "age", "cuts": []}]}, DocumentError, "must not be empty"),
+    ({"rows": [{"variable": "age", "cuts": [18], "closed": True}]}, DocumentError, "two `cuts`"),
+    ({"rows": [{"variable": "age", "width": 5, "closed": True}]}, DocumentError, "with `width`"),
+    ({"rows": [{"variable": "sex", "closed": True}]}, DocumentError, "alone"),
+    ({"rows": [{"variable": "age", "cuts": [18, 65], "closed": "yes"}]}, DocumentError, "closed"),
     ({"rows": [{"variable": "age", "cuts": [0, 500]}]}, ParameterError, "bounds"),
     ({"rows": [{"variable": "age", "cuts": [0, 0.5, 100]}]}, ParameterError, "multiples"),
     ({"rows": [{"variable": "age", "cuts": [0, float("nan")]}]}, DocumentError, "finite"),

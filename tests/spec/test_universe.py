@@ -54,7 +54,11 @@ def test_a_table_says_whose_records_it_counts() -> None:
         MARGINS,
         {**MARGINS, "margins": [["sex"]]},
         {**MARGINS, "margins": [["sex", "school"], []]},
-        {"rows": ["sex"], "columns": [{"variable": "age", "cuts": [10, 60]}], "margins": [["sex"]]},
+        {
+            "rows": ["sex"],
+            "columns": [{"variable": "age", "cuts": [10, 60], "closed": True}],
+            "margins": [["sex"]],
+        },
         {"rows": ["sex", {"variable": "school", "categories": ["low"]}], "margins": [["sex"]]},
     ],
 )

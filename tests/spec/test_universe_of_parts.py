@@ -59,8 +59,12 @@ AXES: dict[str, st.SearchStrategy[Any]] = {
         AREAS.map(lambda labels: {"variable": "area", "categories": labels}),
         AREAS.map(lambda labels: {"variable": "area", "groups": grouped(labels)}),
     ),
-    "age": some(list(range(7)), 2).map(lambda cuts: {"variable": "age", "cuts": cuts}),
-    "size": some([0, 2, 4], 2).map(lambda cuts: {"variable": "size", "cuts": cuts}),
+    "age": st.builds(
+        lambda cuts, closed: {"variable": "age", "cuts": cuts, "closed": closed},
+        some(list(range(7)), 2),
+        st.booleans(),
+    ),
+    "size": some([0, 2, 4], 2).map(lambda cuts: {"variable": "size", "cuts": cuts, "closed": True}),
 }
 CONDITIONS: dict[str, st.SearchStrategy[Any]] = {
     "sex": some(["f", "m"]),

@@ -1,10 +1,11 @@
 """Axes and conditions of a request, resolved against a declared domain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from math import ceil, prod
+from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -38,8 +39,13 @@ class AxisPart(Part):
     level: Name | None = None
     categories: tuple[Category, ...] | None = Field(default=None, min_length=1)
     groups: dict[Name, tuple[Category, ...]] | None = Field(default=None, min_length=1)
-    cuts: tuple[Exact, ...] | None = Field(default=None, min_length=2)
+    cuts: tuple[Exact, ...] | None = Field(default=None, min_length=1)
     width: Exact | None = Field(default=None, gt=0)
+    closed: bool = Field(
+        default=False,
+        strict=True,
+        description="Leave out what lies beyond the first and the last of the cuts.",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -47,6 +53,16 @@ class AxisPart(Part):
         if len(ways) > 1:
             raise DocumentError(
                 f"An axis takes one of level, categories, groups, cuts and width; received {ways}."
+            )
+        if self.closed and self.cuts is None:
+            received = f"with `{ways[0]}`" if ways else "alone"
+            raise DocumentError(
+                f"`closed` belongs to `cuts`; received it {received}. Remove `closed`, or use `cuts`."
+            )
+        if self.closed and self.cuts is not None and len(self.cuts) < 2:
+            raise DocumentError(
+                f"`closed` classes need two `cuts`; received {[plain(cut) for cut in self.cuts]}. Give a second one,"
+                " or remove `closed`."
             )
         return self
 
@@ -70,14 +86,26 @@ class ConditionPart(Part):
         return self
 
 
-def axis_of(item: str | AxisPart, domain: Domain) -> Axis:
-    """The axis that an item of a request stands for."""
+Condition = Category | tuple[Category, ...] | ConditionPart
+
+
+def axis_of(
+    item: str | AxisPart, domain: Domain, where: Mapping[str, Condition] = MappingProxyType({})
+) -> Axis:
+    """The axis that an item of a request stands for; classes are not opened to values that `where` excludes."""
     part = AxisPart(variable=item) if isinstance(item, str) else item
     variable = domain.variable(part.variable)
     if part.cuts is not None:
-        return _cut(variable, part.cuts)
+        _check_cuts(variable, part.cuts)
+        if part.closed:
+            return _classes(variable, part.cuts)
+        name = variable.name
+        condition = condition_filter(name, where[name], domain) if name in where else Filter(variable=name)
+        return _classes(variable, _open_ended(variable, part.cuts, condition))
     if part.width is not None:
-        return _cut(variable, _every(variable, part.width))
+        *starts, end = _every(variable, part.width)
+        _check_cuts(variable, starts)
+        return _classes(variable, [*starts, end])
     if variable.is_numeric:
         raise ParameterError(
             f"{variable.name!r} is numeric; on an axis it needs classes, such as"
@@ -151,7 +179,7 @@ def _code(variable: Variable, label: str) -> int:
 def _every(variable: Variable, width: Fraction) -> list[Fraction]:
     """Cuts from the lower bound to the upper one, each class as wide as asked; the last may be narrower."""
     bounds = variable.bounds
-    count = ceil((bounds.upper - bounds.lower) / width)
+    count = max(1, ceil((bounds.upper - bounds.lower) / width))
     if count > MOST_CLASSES:
         raise TooLarge(
             f"Classes of width {plain(width)} would cut {variable.name!r} into {count:,} of them; at most {MOST_CLASSES:,} are made.",
@@ -160,7 +188,23 @@ def _every(variable: Variable, width: Fraction) -> list[Fraction]:
     return [*(bounds.lower + k * width for k in range(count)), bounds.upper]
 
 
-def _cut(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
+def _open_ended(variable: Variable, cuts: Sequence[Fraction], condition: Filter) -> list[Fraction]:
+    """Return cuts between which every declared value lies that a condition allows: those given, and bounds beyond them."""
+    bounds = variable.bounds
+    low = bounds.low if condition.low is None else max(bounds.low, condition.low)
+    high = bounds.high if condition.high is None else condition.high
+    is_open_below = cuts[0] > low * bounds.step
+    is_open_above = cuts[-1] < bounds.upper and cuts[-1] <= high * bounds.step
+    opened = [
+        *([bounds.lower] if is_open_below else ()),
+        *cuts,
+        *([bounds.upper] if is_open_above else ()),
+    ]
+    return opened if len(opened) > 1 else [bounds.lower, bounds.upper]
+
+
+def _check_cuts(variable: Variable, cuts: Sequence[Fraction]) -> None:
+    """Raise `ParameterError` unless the cuts rise within the declared bounds, on the declared grid."""
     bounds = variable.bounds
     if any(left >= right for left, right in pairwise(cuts)):
         raise ParameterError(f"cuts of {variable.name!r} must rise; received {[plain(c) for c in cuts]}.")
@@ -168,24 +212,23 @@ def _cut(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
         raise ParameterError(
             f"cuts of {variable.name!r} must lie within its bounds [{plain(bounds.lower)}, {plain(bounds.upper)}]."
         )
-    steps = []
-    for cut in cuts:
-        if (cut / bounds.step).denominator != 1:
-            raise ParameterError(
-                f"cuts of {variable.name!r} must be whole multiples of {plain(bounds.step)}."
-            )
-        steps.append(int(cut / bounds.step))
-    closes = cuts[-1] == bounds.upper
+    if any((cut / bounds.step).denominator != 1 for cut in cuts):
+        raise ParameterError(f"cuts of {variable.name!r} must be whole multiples of {plain(bounds.step)}.")
+
+
+def _classes(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
+    """The axis of the classes between cuts; the last one includes the declared upper bound, where clamped values lie."""
+    bounds = variable.bounds
+    steps = [int(cut / bounds.step) for cut in cuts]
     texts = [plain(cut) for cut in cuts]
     labels = [f"[{a}, {b})" for a, b in pairwise(texts)]
-    if closes:
-        # The last class includes the declared upper bound, where clamped values lie.
+    if cuts[-1] == bounds.upper:
         steps[-1] += 1
         labels[-1] = f"{labels[-1][:-1]}]"
     return Axis(variable=variable.name, labels=tuple(labels), cuts=tuple(steps))
 
 
-def condition_filter(name: str, given: str | tuple[str, ...] | ConditionPart, domain: Domain) -> Filter:
+def condition_filter(name: str, given: Condition, domain: Domain) -> Filter:
     """The filter that a condition of a request stands for."""
     variable = domain.variable(name)
     if not isinstance(given, ConditionPart):

@@ -15,7 +15,7 @@ from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import (
     OWN,
     AxisPart,
-    ConditionPart,
+    Condition,
     Ranges,
     axis_of,
     condition_filter,
@@ -24,7 +24,6 @@ from dalenius.spec.axis import (
 )
 from dalenius.spec.document import (
     DEFAULT_MEASURE,
-    Category,
     Document,
     Exact,
     Name,
@@ -38,7 +37,6 @@ from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
-Condition = Category | tuple[Category, ...] | ConditionPart
 Stated = int | Exact | str | tuple[int, ...]
 Option = bool | int | Exact | str | tuple[str, ...] | Ranges
 
@@ -241,7 +239,7 @@ class RequestDocument(Document):
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and wafers as axes, in the order in which they were asked for."""
-        axes = tuple(axis_of(item, domain) for item in self.table.items)
+        axes = tuple(axis_of(item, domain, self.table.where) for item in self.table.items)
         return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
 
     def space(self, domain: Domain) -> CellSpace:

@@ -27,7 +27,7 @@ ZCDP = {"definition": "zero_concentrated", "rho": "1/2"}
 SILENT = {"definition": "zero_concentrated", "rho": 150}
 MARGINS = [["sex", "school", "age"], ["sex", "school"], ["school.kind"], ["age"], ["sex"], []]
 TABLE: dict[str, Any] = {
-    "rows": ["sex", "school", {"variable": "age", "cuts": [20, 40, 60]}],
+    "rows": ["sex", "school", {"variable": "age", "cuts": [20, 40, 60], "closed": True}],
     "margins": MARGINS,
     "universe": "own",
     "objective": "cells",
@@ -183,4 +183,4 @@ def test_a_stored_list_answers_tables_of_their_own_records_only(domain: Any) -> 
     both = answer(rows=["sex", "school"], margins=[["school"], []], universe="own")
     np.testing.assert_allclose(both.tables[0].values, cross.sum(axis=(0, 2)))
     # One category of those that the list does not tell apart from missing values is not in it.
-    assert answer(rows=[{"variable": "age", "cuts": [0, 20]}]) is None
+    assert answer(rows=[{"variable": "age", "cuts": [0, 20], "closed": True}]) is None

@@ -79,6 +79,7 @@ def test_a_decimal_comma_is_read_and_shown(app: Any) -> None:
     page = anna.get(answer.headers["location"].replace("from.minutes=1000&", "")).text
     assert re.search(r'id="epsilon" name="epsilon" value="0,25"', page)
     assert re.search(r'name="cuts.minutes" value="0; 30; 120"', page)
+    assert "Werte unter der ersten Grenze und ab der letzten Grenze weglassen" in page
     assert "ε = 0,25" in page and "ρ = 0,03109" in page
     english = visitor(app, "anna").get("/d/commuters/table?rows=mode&definition=pure&epsilon=0.25").text
     assert 'value="0.25"' in english

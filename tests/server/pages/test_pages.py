@@ -287,6 +287,7 @@ NAMES = [
     "pick.age",
     "group.mode",
     "cuts.minutes",
+    "closed.minutes",
     "from.minutes",
     "to.minutes",
 ]
@@ -370,7 +371,10 @@ def test_conditions_are_shown_wherever_a_table_is_named(app: Any) -> None:
         assert told in anna.get(path).text, path
 
 
-def test_what_is_copied_asks_for_the_same_table(app: Any) -> None:
+@pytest.mark.parametrize(
+    ("cuts", "closed", "classes"), [("0,10,120", "", 2), ("10", "", 2), ("10,30", "", 3), ("10,30", "1", 1)]
+)
+def test_what_is_copied_asks_for_the_same_table(app: Any, cuts: str, closed: str, classes: int) -> None:
     """The document, the Python text and the HTTP call on the page of a table all lead back to its stored release."""
     import ast
     import html
@@ -384,12 +388,19 @@ def test_what_is_copied_asks_for_the_same_table(app: Any) -> None:
         "rows": "minutes",
         "columns": "mode",
         "level.mode": "effort",
-        "cuts.minutes": "0,10,120",
+        "cuts.minutes": cuts,
+        "closed.minutes": closed,
         "epsilon": "0.06",
     }
+    box = re.search(
+        r'name="closed.minutes" value="1"( checked)?>',
+        anna.get("/d/commuters/table", params=fields, follow_redirects=True).text,
+    )
+    assert box is not None and bool(box.group(1)) is bool(closed)
     where = release(anna, **fields, **{"where.age": "15-24"})
     entry = where.split("?")[0].removeprefix("/r/")
     stored = app.state.services.reading.release(app.state.services.accounts.find("anna"), entry)
+    assert len(next(axis for axis in stored.table.space.axes if axis.variable == "minutes")) == classes
     page = anna.get(f"/r/{entry}/cite?rows=minutes&columns=mode").text
     copied = {
         name: html.unescape(re.search(rf'id="copy-{name}">(.*?)</code>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
@@ -489,7 +500,9 @@ def test_two_numbers_are_compared_only_where_their_difference_has_a_margin(app: 
         for code, verdicts in (("en", "its margin of error<"), ("de", "seiner? Fehlerspanne<")):
             reader = visitor(app)
             reader.get(f"/language/{code}")
-            text = reader.get(f"{where}/compare?a=0&b=1").text
+            answer = reader.get(f"{where}/compare?a=0&b=1")
+            text = answer.text
+            assert answer.status_code == 200 and 'id="compare-v"' in text
             is_known = bool(re.search(r"<dd>± [0-9]", text))
             assert bool(re.search(rf'id="compare-v">[^<]*{verdicts}', text)) is is_known, text
             assert "nan" not in text.split("compare-v")[-1] and "± –" not in text

@@ -1,6 +1,7 @@
 """Every state is an address, and every address is a state."""
 
 from dataclasses import replace
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from dalenius.core import registry
 from dalenius.server.pages.address import from_request, read_pairs
+from dalenius.server.pages.shape import shape_of
 from dalenius.server.pages.state import AxisChoice, TableState, suggested_cuts
+from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, LevelView, VariableView
-from dalenius.spec.load import load_request
+from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.method import LANGUAGES, FieldKind, form_fields, takes_categories
 
 SEX = VariableView(name="sex", label="Sex", is_numeric=False, categories=("female", "male"))
@@ -38,6 +41,12 @@ DATA = DatasetView(
     defaults={"definition": "pure", "epsilon": "0.1"},
     most_cells=1000,
 )
+DOMAIN = load_dataset(
+    {
+        "dataset": {"name": "data", "population": "people"},
+        "variables": {"pay": {"bounds": [0, 100], "step": "1/2"}},
+    }
+).domain()
 
 
 def test_a_known_address() -> None:
@@ -182,6 +191,31 @@ def test_a_proportion_is_of_categories_and_a_mean_of_numbers() -> None:
         assert read_pairs([("rows", "sex"), ("measure", measure)], RICHER).problems == (measure,)
 
 
+@pytest.mark.parametrize(
+    ("fields", "labels"),
+    [
+        ({"cuts.pay": "20,60"}, ("0 – 20", "20 – 60", "60 – 100")),
+        ({"cuts.pay": "20"}, ("0 – 20", "20 – 100")),
+        ({"cuts.pay": "0,20,100"}, ("0 – 20", "20 – 100")),
+        ({"cuts.pay": "20,60", "closed.pay": "1"}, ("20 – 60",)),
+        ({"cuts.pay": "20,60", "from.pay": "20"}, ("20 – 60", "60 – 100")),
+        ({"cuts.pay": "20,60", "from.pay": "19.5", "to.pay": "59.5"}, ("0 – 20", "20 – 60")),
+        ({"cuts.pay": "20,60", "from.pay": "19.9", "to.pay": "60"}, ("20 – 60", "60 – 100")),
+        ({"cuts.pay": "1/0,60"}, ("1/0 – 60",)),
+        ({"cuts.pay": "1,1e999999999"}, ("1 – 1e999999999",)),
+    ],
+)
+def test_the_shape_has_the_classes_of_the_request(fields: dict[str, str], labels: tuple[str, ...]) -> None:
+    state = read_pairs([("rows", "pay"), *fields.items()], DATA)
+    shape = shape_of(state, DATA, Wording("en", cast("Any", None)))
+    assert shape is not None and tuple(label for ((label, _),) in shape.lines) == labels
+    if "/" not in fields["cuts.pay"] and "e" not in fields["cuts.pay"]:
+        request = load_request(state.to_request("data"))
+        assert request.axes(DOMAIN)[0].labels == tuple(
+            f"[{a}, {b}{']' if b == '100' else ')'}" for a, b in (label.split(" – ") for label in labels)
+        )
+
+
 def test_buttons_move_variables() -> None:
     state = TableState().act("rows:sex", DATA).act("rows:area", DATA).act("columns:pay", DATA)
     assert [c.variable for c in state.rows] == ["sex", "area"]
@@ -212,11 +246,8 @@ def states(draw: st.DrawFn) -> TableState:
             ]
         )
     )
-    axes = draw(
-        st.permutations(
-            [area, AxisChoice(variable="sex"), AxisChoice(variable="pay", cuts=("0", "7.5", "100"))]
-        )
-    )
+    pay = AxisChoice(variable="pay", cuts=("0", "7.5", "100"), is_closed=draw(st.booleans()))
+    axes = draw(st.permutations([area, AxisChoice(variable="sex"), pay]))
     first, second = sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3))))
     used = draw(st.integers(second, 3))
     placed = axes[:used]
@@ -261,6 +292,7 @@ def test_no_address_is_too_odd(pairs: list[tuple[str, str]]) -> None:
         "level.area",
         "group.area",
         "cuts.pay",
+        "closed.pay",
         "from.pay",
         "measure",
         "pick.sex",

@@ -106,7 +106,7 @@ CASES: dict[str, Case] = {
         _table(
             PURE,
             rows=[{"variable": "region", "level": "half"}],
-            columns=[{"variable": "age", "cuts": [0, 18, 65]}],
+            columns=[{"variable": "age", "cuts": [0, 18, 65], "closed": True}],
             where={"sex": "female", "income": {"at_least": 100, "at_most": 800}},
         ),
         {},

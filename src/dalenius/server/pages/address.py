@@ -53,6 +53,8 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             pairs += [(f"pick.{name}", str(label)) for label in part.get("categories") or ()]
             if part.get("cuts"):
                 pairs.append((f"cuts.{name}", ",".join(str(cut) for cut in part["cuts"])))
+            if part.get("closed"):
+                pairs.append((f"closed.{name}", "1"))
     for name, condition in table.get("where", {}).items():
         if isinstance(condition, Mapping):
             pairs += [
@@ -153,7 +155,8 @@ class _AddressReader:
         name = variable.name
         if variable.is_numeric:
             cuts = self._cuts(self.one(f"cuts.{name}"))
-            return AxisChoice(variable=name, cuts=cuts or suggested_cuts(variable))
+            is_closed = bool(cuts) and self.one(f"closed.{name}") == "1"
+            return AxisChoice(variable=name, cuts=cuts or suggested_cuts(variable), is_closed=is_closed)
         labels = variable.categories
         chosen = self.one(f"level.{name}")
         if chosen == OWN_GROUPS:

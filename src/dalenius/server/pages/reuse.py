@@ -95,10 +95,13 @@ def _item(axis: Mapping[str, Any], variable: VariableView | None) -> str | dict[
     name = str(axis["variable"])
     if "cuts" in axis:
         cuts = [cut * _step(variable) for cut in axis["cuts"]]
+        closed = {}
         if variable and variable.bounds:
+            low, high = map(Fraction, variable.bounds)
             # A last class that includes the upper bound is kept one step wider in canonical form.
-            cuts = [min(cut, Fraction(variable.bounds[1])) for cut in cuts]
-        return {"variable": name, "cuts": [plain(cut) for cut in cuts]}
+            cuts = sorted({min(cut, high) for cut in cuts})
+            closed = {"closed": True} if cuts[0] > low or cuts[-1] < high else {}
+        return {"variable": name, "cuts": [plain(cut) for cut in cuts], **closed}
     cells = axis.get("cells", ())
     if all(len(cell) == 2 and cell[0] == cell[1] for cell in cells):
         return {"variable": name, "categories": [cell[0] for cell in cells]}

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import islice, pairwise, product
-from math import prod
+from math import ceil, prod
 
+from dalenius.core.rationals import rational
+from dalenius.errors import ParameterError
 from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.pages.wording import Wording
-from dalenius.server.views import DatasetView
+from dalenius.server.views import DatasetView, VariableView
 
 _MOST_LINES, _MOST_COLUMNS = 14, 12
 
@@ -26,13 +28,15 @@ class Shape:
     cells: int
 
 
-def labels_of(choice: AxisChoice, dataset: DatasetView, wording: Wording) -> tuple[str, ...]:
-    """Labels of an axis, as the request will have them."""
+def labels_of(
+    choice: AxisChoice, dataset: DatasetView, wording: Wording, ends: tuple[str, str] = ("", "")
+) -> tuple[str, ...]:
+    """Labels of an axis, as the request will have them; `ends` are those of a condition on its variable."""
     variable = dataset.variable(choice.variable)
     if variable is None:
         return ()
     if choice.cuts:
-        limits = [wording.typed(cut) for cut in choice.cuts]
+        limits = [wording.typed(cut) for cut in _limits(choice, variable, ends)]
         return tuple(f"{a} – {b}" for a, b in pairwise(limits))
     if choice.level == "*" and choice.groups:
         return tuple(name for name, _ in choice.groups)
@@ -47,9 +51,11 @@ def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape
     """The shape of a state; nothing while no variable is placed."""
     if state.is_empty:
         return None
-    rows = [labels_of(c, dataset, wording) for c in state.rows]
-    columns = [labels_of(c, dataset, wording) for c in state.columns]
-    sheets = prod(len(labels_of(c, dataset, wording)) for c in state.wafers)
+    rows, columns, sheets_of = (
+        [labels_of(c, dataset, wording, state.ranges.get(c.variable, ("", ""))) for c in choices]
+        for choices in (state.rows, state.columns, state.wafers)
+    )
+    sheets = prod(map(len, sheets_of))
     all_columns, all_lines = prod(map(len, columns)), prod(map(len, rows))
     shown = min(all_columns, _MOST_COLUMNS)
     return Shape(
@@ -96,3 +102,19 @@ def _lines(axes: list[tuple[str, ...]]) -> tuple[tuple[tuple[str, int], ...], ..
             )
         )
     return tuple(lines)
+
+
+def _limits(choice: AxisChoice, variable: VariableView, ends: tuple[str, str]) -> tuple[str, ...]:
+    """Limits of the classes, with the declared bounds at open ends that the condition on the variable leaves any value."""
+    if choice.is_closed or not variable.bounds:
+        return choice.cuts
+    (low, high), step = variable.bounds, rational(variable.step or "1")
+    try:
+        first, last = rational(choice.cuts[0]), rational(choice.cuts[-1])
+        is_open_below = first > max(rational(low), ceil(rational(ends[0] or low) / step) * step)
+        is_open_above = last < rational(high) and last <= rational(ends[1] or high)
+    except ParameterError:
+        # What was typed is no number; planning says so.
+        return choice.cuts
+    limits = (*((low,) if is_open_below else ()), *choice.cuts, *((high,) if is_open_above else ()))
+    return limits if len(limits) > 1 else (low, high)

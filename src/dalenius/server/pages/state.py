@@ -32,11 +32,13 @@ class AxisChoice:
     picks: tuple[str, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     cuts: tuple[str, ...] = ()
+    is_closed: bool = False
 
     def to_item(self) -> str | dict[str, Any]:
         """As a request document writes it."""
         if self.cuts:
-            return {"variable": self.variable, "cuts": list(self.cuts)}
+            closed = {"closed": True} if self.is_closed else {}
+            return {"variable": self.variable, "cuts": list(self.cuts), **closed}
         if self.level == OWN_GROUPS and self.groups:
             return {
                 "variable": self.variable,
@@ -157,6 +159,8 @@ class TableState:
                 pairs += [(f"pick.{name}", pick) for pick in choice.picks]
             if choice.cuts:
                 pairs.append((f"cuts.{name}", ",".join(choice.cuts)))
+            if choice.is_closed:
+                pairs.append((f"closed.{name}", "1"))
         for name, labels in self.where.items():
             pairs += [(f"where.{name}", label) for label in labels]
         for name, (low, high) in self.ranges.items():
