@@ -131,7 +131,7 @@ def _cells(shown: Shown) -> list[tuple[int, str, str]]:
 
 def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
     wording, table = shown.wording, shown.release.table
-    outcome = {"verdict": "", "difference": "–", "margin": "–", "interval": "–", "text": ""}
+    outcome = {"verdict": "", "difference": "–", "margin": "–", "interval": "–", "text": "", "meaning": ""}
     if first == second:
         return outcome | {"verdict": wording.t("compare.same")}
     difference = known(float(table.values[first] - table.values[second]))
