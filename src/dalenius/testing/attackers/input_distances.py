@@ -34,7 +34,7 @@ class Distance:
     ratio: float | None
 
 
-class Neighbours:
+class NeighbourPlay:
     """A plan recorded on one data set, and played on neighbours of it."""
 
     def __init__(
@@ -63,8 +63,8 @@ class Neighbours:
         mixed = np.arange(1, most + 1, dtype=np.int64) % 5 - 7
         records = play(self.plan, source, path=self.path, moved=mixed, seed=self.seed)
         return [
-            (_shape(before), _linear(found, mixed, _difference(record, before)))
-            for found, record, before in zip(columns, records, self.path, strict=True)
+            (_shape(before), _linear(column, mixed, _difference(record, before)))
+            for column, record, before in zip(columns, records, self.path, strict=True)
         ]
 
     def distances(self, source: Source) -> list[Distance]:
@@ -88,13 +88,13 @@ class Neighbours:
                 return
 
     def _ratio(self, number: int, record: StepRecord, step: Measurement) -> float | None:
-        before, (_, known) = self.path[number], self.maps[number]
+        before, (_, noise_map) = self.path[number], self.maps[number]
         if before.choices:
             return None if record.is_open else _chosen_ratio(before, record, step)
         moved = _difference(record, before)
-        if record.is_open or known is None or moved is None:
+        if record.is_open or noise_map is None or moved is None:
             return None
-        return _moved_ratio(known, moved, before)
+        return _moved_ratio(noise_map, moved, before)
 
 
 def _shape(record: StepRecord) -> Shape:

@@ -235,11 +235,11 @@ class Played:
 
     def _scores(self, right: Any) -> Any:
         def gaps(*arguments: Any) -> Any:
-            found = right(*arguments)
-            places = np.arange(len(found))
-            scores = -np.array([float(gap) for gap in found])
+            listed = right(*arguments)
+            places = np.arange(len(listed))
+            scores = -np.array([float(gap) for gap in listed])
             self.records[-1].choices.append(Choice(places, places, scores, None))
-            return found
+            return listed
 
         return gaps
 

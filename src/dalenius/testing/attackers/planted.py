@@ -117,9 +117,9 @@ def _as_added(right: Wrong) -> Wrong:
     """A replaced unit priced as an added one."""
 
     def wrong(self: Any, neighbours: Neighbours) -> Any:
-        found = right(self, replace(neighbours, relation=Relation.ADD_REMOVE))
-        is_price = isinstance(found, PrivacyProfile)
-        return replace(found, relation=neighbours.relation) if is_price else found
+        price = right(self, replace(neighbours, relation=Relation.ADD_REMOVE))
+        is_price = isinstance(price, PrivacyProfile)
+        return replace(price, relation=neighbours.relation) if is_price else price
 
     return wrong
 

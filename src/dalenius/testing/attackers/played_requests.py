@@ -28,7 +28,7 @@ from dalenius.statistics.moment import Moment
 from dalenius.statistics.persons import Persons
 from dalenius.statistics.power_sum import PowerSum
 from dalenius.testing.attackers import neighbour_fuzzer, worlds
-from dalenius.testing.attackers.input_distances import ALLOWED, Distance, Neighbours
+from dalenius.testing.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
 from dalenius.testing.attackers.worlds import Row, Unit, World
 
 Columns = Mapping[str, list[Any]]
@@ -109,11 +109,11 @@ def both_sides(world: World) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
 
 
 def _compare(
-    plan: TablePlan, world: World, opened: Opened, seed: int, known: Neighbours | None = None
-) -> tuple[list[Distance], Neighbours]:
+    plan: TablePlan, world: World, opened: Opened, seed: int, earlier: NeighbourPlay | None = None
+) -> tuple[list[Distance], NeighbourPlay]:
     here, there = (opened(world.domain, columns_of(world.domain, side), SECRET) for side in both_sides(world))
     try:
-        recorded = Neighbours(plan, here, seed, None if known is None else known.maps)
+        recorded = NeighbourPlay(plan, here, seed, None if earlier is None else earlier.maps)
         return recorded.distances(there), recorded
     finally:
         for source in (here, there):
@@ -152,13 +152,13 @@ def attack(
             refused += 1
             continue
         moves.plans += 1
-        furthest, known = _steered(
+        furthest, earlier = _steered(
             moves, (method, "memory", str(relation)), request, plan, world, chance, pairs
         )
         if is_ended_by_fault and moves.broken:
             return moves
         for name, opened in (engines or {}).items():
-            moved, _ = _compare(plan, furthest, opened, seed, known)
+            moved, _ = _compare(plan, furthest, opened, seed, earlier)
             moves.note((method, name, str(relation)), request, moved)
     return moves
 
@@ -178,22 +178,22 @@ def _steered(
     world: World,
     chance: random.Random,
     pairs: int,
-) -> tuple[World, Neighbours]:
+) -> tuple[World, NeighbourPlay]:
     """Random neighbours first, then changes of the pair that moved the furthest."""
     furthest: tuple[float, World] | None = None
-    known: Neighbours | None = None
+    earlier: NeighbourPlay | None = None
     for number in range(pairs):
         is_steered = furthest is not None and number >= pairs // 2
         drawn = (
             worlds.mutated(furthest[1], chance) if furthest and is_steered else worlds.redrawn(world, chance)
         )
         drawn = typed(drawn)
-        moved, known = _compare(plan, drawn, in_memory, number, known)
+        moved, earlier = _compare(plan, drawn, in_memory, number, earlier)
         most = moves.note(corner, request, moved)
         if furthest is None or most >= furthest[0]:
             furthest = most, drawn
-    assert furthest is not None and known is not None
-    return furthest[1], known
+    assert furthest is not None and earlier is not None
+    return furthest[1], earlier
 
 
 @dataclass(frozen=True)
