@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import dalenius
+from dalenius import limits
 from dalenius.core.budget import Cost
 from dalenius.core.contracts import Measurement
 from dalenius.core.law import Additive, Censored
@@ -25,7 +26,6 @@ from dalenius.core.release import Outcome, Release
 from dalenius.curator import gate
 from dalenius.curator.curator import Curator
 from dalenius.errors import AfterCharge, DocumentError, NotAllowed, RequestError, TooLarge, Unsupported
-from dalenius.exact import effort
 from dalenius.exact.loss import of_shift
 from dalenius.inference.cells import intervals
 from dalenius.ledger.batch import Batch
@@ -91,7 +91,7 @@ def test_the_arithmetic_of_a_batch_is_bounded_as_a_whole(
     curator: Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     privacy = {"definition": "approximate", "epsilon": "1", "delta": "1e-6"}
-    monkeypatch.setattr(effort, "MOST_ATOMS", 1 << 12)
+    monkeypatch.setattr(limits, "ATOMS", 1 << 12)
     tables = [{**table, "rows": [table["rows"]]} for table in MANY]
     for table in tables:
         assert curator.plan(load_request({"table": table, "privacy": privacy}))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.neighbours import Relation
@@ -13,7 +14,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.definitions.approximate import Approximate
 from dalenius.definitions.pure import Pure
 from dalenius.errors import Unsupported
-from dalenius.exact import effort
 from dalenius.exact.calibrations import calibrated
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
@@ -27,7 +27,7 @@ ASKED = (TruncatedNormal, ONE, Relation.ADD_REMOVE, Approximate(), BUDGET)
 def test_the_second_answer_is_the_first_and_counts_the_same_work() -> None:
     counts = []
     for _ in range(2):
-        with effort.counted() as atoms:
+        with limits.counted() as atoms:
             assert calibrated(*ASKED) == calibrate(*ASKED)
         counts.append(atoms[0])
     assert counts[0] == counts[1] > 0
@@ -35,13 +35,13 @@ def test_the_second_answer_is_the_first_and_counts_the_same_work() -> None:
 
 def test_what_is_kept_is_refused_under_a_limit_all_the_same() -> None:
     calibrated(*ASKED)
-    with pytest.raises(effort.Exhausted), effort.limited(10):
+    with pytest.raises(limits.Exhausted), limits.limited(10):
         calibrated(*ASKED)
 
 
 def test_an_exhausted_calibration_is_not_kept_as_a_refusal() -> None:
     asked = (*ASKED[:-1], Budget.of("approximate", epsilon=1, delta="1.5e-5"))
-    with pytest.raises(effort.Exhausted), effort.limited(10):
+    with pytest.raises(limits.Exhausted), limits.limited(10):
         calibrated(*asked)
     assert calibrated(*asked) == calibrate(*asked)
 

@@ -13,7 +13,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.curator.curator import Curator
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.cells import intervals
 from dalenius.linear.estimates import estimated
 from dalenius.linear.tabulation import sampled_bounds
@@ -72,16 +72,25 @@ def test_a_plan_says_which_interval_is_shorter_before_anything_is_spent() -> Non
         (MEAN, {"definition": "zero_concentrated", "rho": 1}, "without a delta"),
         (MEAN, APPROXIMATE | {"mechanism": "discrete_laplace"}, "discrete Gaussian"),
         (MEAN, APPROXIMATE | {"delta": "1/100000000000000"}, "too small"),
-        (MEAN | {"replicates": 1}, APPROXIMATE, "between 2 and 1,000"),
-        (MEAN | {"replicates": 1001}, APPROXIMATE, "between 2 and 1,000"),
+        (MEAN | {"replicates": 1}, APPROXIMATE, "between 2 and 200"),
+        (MEAN | {"replicates": 201}, APPROXIMATE, "between 2 and 200 .* or 1,000 for one in rho"),
+        (MEAN | {"replicates": 1001}, CONCENTRATED, "between 2 and 1,000"),
+        (MEAN | {"replicates": 1000}, CONCENTRATED | {"rho": 1}, "at most 200 replicates are priced"),
         (MEAN | {"error": "sampling", "replicates": 50}, APPROXIMATE, "replicates"),
     ],
 )
 def test_what_cannot_be_priced_is_refused_by_the_plan(
     table: dict[str, Any], privacy: dict[str, Any], word: str
 ) -> None:
-    with pytest.raises((Unsupported, ParameterError), match=word):
+    with pytest.raises((Unsupported, ParameterError, TooLarge), match=word):
         plan_of(domain_of(), {"table": table, "privacy": privacy})
+
+
+def test_a_thousand_replicates_are_priced_for_a_budget_in_rho() -> None:
+    plan = plan_of(
+        domain_of(), {"table": MEAN | {"replicates": 1000}, "privacy": CONCENTRATED | {"rho": "1/100"}}
+    )
+    assert Fraction(99, 10000) < plan.reservation.rho <= Fraction(1, 100)
 
 
 def test_units_of_several_rows_are_priced_with_published_multiplicities_and_too_many_are_refused() -> None:

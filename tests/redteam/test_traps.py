@@ -41,7 +41,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     27: ("guards hold on every page of the books", ("ledger/test_attacks.py::test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses", "ledger/test_odometer.py::test_no_sentence_covers_another_page")),
     28: ("head and anchor are compared at the door", ("ledger/test_continuity.py::test_an_older_store_beside_its_newer_anchor_is_not_opened", "ledger/test_continuity.py::test_an_empty_store_beside_a_used_anchor_is_no_new_budget")),
     29: ("what is planned is answered", ("curator/test_planned_implies_answered.py::test_extremes_are_refused_or_answered",)),
-    30: ("a free preview is bounded", ("exact/test_effort.py::test_a_request_beyond_the_limit_is_refused_with_what_would_take_less", "exact/test_effort.py::test_the_count_is_the_same_whatever_is_cached")),
+    30: ("a free preview is bounded", ("core/test_limits.py::test_a_request_beyond_the_limit_is_refused_with_what_would_take_less", "core/test_limits.py::test_the_count_is_the_same_whatever_is_cached")),
     31: ("what comes after the charge cannot fail it", ("cli/test_delivery.py::test_a_disk_that_fills_up_after_the_charge_is_no_failed_release", "cli/test_delivery.py::test_a_fault_in_printing_does_not_fail_the_release")),
     32: ("many data sets, not one toy", ("end_to_end/test_every_public_file.py::test_every_number_of_a_public_file_lies_in_its_interval", "demo/test_survey.py::test_the_numbers_are_as_awkward_as_real_ones")),
     33: ("weaker neighbours have a page of their own", ("ledger/test_ledger.py::test_data_dependent_releases_have_their_own_page", "curator/test_data_dependent.py::test_the_promise_travels_with_the_plan")),

@@ -11,6 +11,7 @@ from itertools import starmap
 from math import inf, prod, sqrt
 from typing import Any
 
+from dalenius import limits
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
@@ -31,7 +32,6 @@ from dalenius.errors import (
     UnknownName,
     Unsupported,
 )
-from dalenius.exact import effort
 from dalenius.exact.calibrations import calibrated
 from dalenius.methods._batch import BatchAsked, Purse, batch_of, member_plans
 from dalenius.postprocess._show import adjustments
@@ -68,13 +68,13 @@ _TOO_MUCH_TOGETHER = (
 @contextmanager
 def bounded(atoms: int, sentence: str = _TOO_MUCH) -> Iterator[None]:
     """A free preview whose arithmetic is bounded, or a refusal; the tables of a batch are bounded together."""
-    if effort.is_limited():
+    if limits.is_limited():
         yield
         return
     try:
-        with effort.limited(atoms):
+        with limits.limited(atoms):
             yield
-    except effort.Exhausted:
+    except limits.Exhausted:
         raise TooLarge(sentence) from None
 
 
@@ -130,7 +130,7 @@ class Planner:
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         if isinstance(request, BatchDocument):
-            with bounded(effort.BATCH * effort.MOST_ATOMS, _TOO_MUCH_TOGETHER):
+            with bounded(limits.BATCH * limits.ATOMS, _TOO_MUCH_TOGETHER):
                 return self._plan_batch(request)
         return self._ruled(self._planned(request), request)
 
@@ -168,7 +168,7 @@ class Planner:
         method = self._method(request)
         question = self.question(request, purse)
         _check_scope(method, question)
-        with bounded(effort.MOST_ATOMS):
+        with bounded(limits.ATOMS):
             plan = method.plan(question)
         if request.margins(self.domain) is None:
             # A method may show several numbers of each cell.

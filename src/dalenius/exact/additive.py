@@ -16,6 +16,7 @@ from operator import add
 
 import numpy as np
 
+from dalenius import limits
 from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import FloatArray, IntegerLaw, WeightTable
@@ -24,7 +25,7 @@ from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.rationals import exp_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge
-from dalenius.exact import effort, loss, loss_estimate
+from dalenius.exact import loss, loss_estimate
 from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
@@ -267,7 +268,7 @@ def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
 
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
     whole, convolved = _composed(product)
-    effort.spend(len(whole.masses) + PER_CONVOLVED * convolved)
+    limits.spend(len(whole.masses) + PER_CONVOLVED * convolved)
     return whole
 
 

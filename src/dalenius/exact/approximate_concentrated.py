@@ -38,10 +38,10 @@ from math import fsum, log, log1p, sqrt
 
 import numpy as np
 
+from dalenius import limits
 from dalenius.core.law import FloatArray
 from dalenius.core.rationals import exp_enclosure, round_up
 from dalenius.errors import TooLarge
-from dalenius.exact import effort
 from dalenius.exact.loss import BITS, LossDistribution
 
 ONE = 1 << BITS
@@ -110,7 +110,7 @@ def _log_ratio(p: int, q: int) -> float:
 
 def rho_of(loss: LossDistribution, delta: Fraction) -> tuple[Fraction, Fraction]:
     """(rho, delta') of the step behind a loss distribution, for both orders of the neighbours it was made for."""
-    effort.spend(_PER_ORDERS * len(loss.masses))
+    limits.spend(_PER_ORDERS * len(loss.masses))
     return _rho_of(loss, delta)
 
 

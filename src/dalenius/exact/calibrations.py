@@ -7,13 +7,13 @@ in every plan as if it were done there, so that no refusal depends on what was a
 from functools import lru_cache
 from typing import Any
 
+from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.neighbours import Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
-from dalenius.exact import effort
 
 
 def calibrated(
@@ -25,7 +25,7 @@ def calibrated(
         return calibrate(family, sensitivity, relation, definition, budget)
     asked = (family, sensitivity, relation, type(definition), budget)
     made, message, detail, atoms = _calibration(*asked)
-    effort.spend_once(asked, atoms)
+    limits.spend_once(asked, atoms)
     if made is None:
         raise Unsupported(message, **detail)
     return made
@@ -41,7 +41,7 @@ def _calibration(
 ) -> tuple[Mechanism | None, str, dict[str, Any], int]:
     """A member or the words of a refusal, and the work that it took."""
     made, message, detail = None, "", {}
-    with effort.counted() as atoms:
+    with limits.counted() as atoms:
         try:
             made = calibrate(family, sensitivity, relation, definition(), budget)
         except Unsupported as refusal:

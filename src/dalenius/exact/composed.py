@@ -9,9 +9,9 @@ from functools import reduce
 from itertools import product
 from math import prod
 
+from dalenius import limits
 from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import TooLarge
-from dalenius.exact import effort
 from dalenius.exact.additive import PER_CONVOLVED, product_losses
 from dalenius.exact.loss import LossDistribution, of_statement
 
@@ -32,7 +32,7 @@ def composed_losses(profiles: Sequence[PrivacyProfile]) -> Iterator[LossDistribu
 
 def _beside(left: LossDistribution, right: LossDistribution) -> LossDistribution:
     whole = left.beside(right)
-    effort.spend(PER_CONVOLVED * len(whole.masses))
+    limits.spend(PER_CONVOLVED * len(whole.masses))
     return whole
 
 

@@ -15,6 +15,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from dalenius import limits
 from dalenius.core.conversions import pure_to_rho
 from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import StatedSymmetry
@@ -24,7 +25,7 @@ from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.rationals import exp_enclosure, round_up
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact import additive, effort
+from dalenius.exact import additive
 from dalenius.exact.approximate_concentrated import ROUNDING, rho_of
 from dalenius.exact.loss import ExponentialLaw, is_symmetric, of_shift
 
@@ -41,7 +42,7 @@ def impossible(law: IntegerLaw, size: int) -> Fraction:
     """Mass of outputs that a neighbour `size` away cannot give, for the worse of the two directions; rounded up."""
     low, high = law.support
     assert low is not None and high is not None
-    effort.spend(high - low)
+    limits.spend(high - low)
     return _impossible(cast(Hashable, law), size)
 
 

@@ -14,10 +14,10 @@ from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
+from dalenius import limits
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
 from dalenius.core.profile import Shift
 from dalenius.errors import TooLarge
-from dalenius.exact import effort
 from dalenius.exact.loss import MOST_ATOMS, ROUNDED, ExponentialLaw, common_unit, is_symmetric
 
 _NEGLIGIBLE = 2.0**-92
@@ -68,7 +68,7 @@ class LossEstimate:
             left, right = self._on(unit), other._on(unit)
         if len(left.masses) * len(right.masses) > _MOST_PRODUCTS:
             return None
-        effort.spend(len(left.masses) * len(right.masses) // _PRODUCTS)
+        limits.spend(len(left.masses) * len(right.masses) // _PRODUCTS)
         both = left.infinite + right.infinite - left.infinite * right.infinite
         masses = _convolved(left.masses, right.masses)
         return LossEstimate(left.unit, left.first + right.first, masses, both)._narrowed()
@@ -181,13 +181,13 @@ def _summed(places: IntArray, weight: FloatArray) -> FloatArray:
 def of_product(product: tuple[Shift, ...]) -> LossEstimate | None:
     """All cells together; what it takes is counted each time, whatever is kept."""
     whole, atoms = _product(product)
-    effort.spend(atoms)
+    limits.spend(atoms)
     return whole
 
 
 @lru_cache(maxsize=64)
 def _product(product: tuple[Shift, ...]) -> tuple[LossEstimate | None, int]:
-    with effort.counted() as atoms:
+    with limits.counted() as atoms:
         whole = _composed(product)
     return whole, atoms[0]
 
@@ -222,6 +222,6 @@ def delta_of(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> floa
         whole = of_product(product)
         if whole is None:
             return None
-        effort.spend(len(whole.masses) // _PER_FLOAT)
+        limits.spend(len(whole.masses) // _PER_FLOAT)
         deltas.append(whole.delta(epsilon))
     return max(deltas, default=None)

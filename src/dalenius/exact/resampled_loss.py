@@ -26,16 +26,16 @@ from typing import Protocol
 
 import numpy as np
 
+from dalenius import limits
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
-from dalenius.exact import effort
 from dalenius.exact.loss import BITS, LossDistribution
 
 TAIL = 2.0**-66
 _LISTED = 4000.0
 _LEFT = 10.0
 _LIFT = 1e-10
-_ROUNDED = Fraction(1, 10**12)
+_ROUNDED = 10**12
 _MOST_COPIES = 24
 _MESH = 4000
 
@@ -139,10 +139,18 @@ class LossPair(Hashable, Protocol):
 def one_loss(pair: LossPair, unit: Fraction) -> LossDistribution:
     """The loss of one replicate on the grid of a unit; never below the truth."""
     first, masses, left_out = pair.masses(unit)
+    return listed_loss(unit, first, masses, left_out)
+
+
+def listed_loss(unit: Fraction, first: int, masses: FloatArray, left_out: float) -> LossDistribution:
+    """The distribution of masses in floats, each rounded up by more than a float can be wrong."""
     scale = 1 << BITS
-    whole = [int(Fraction(float(mass)) * scale * (1 + _ROUNDED)) + 1 for mass in masses]
+    raised = scale * (_ROUNDED + 1)
+    parts = (mass.as_integer_ratio() for mass in masses.tolist())
+    # In integers: fractions would be reduced at every step.
+    whole = tuple(top * raised // (bottom * _ROUNDED) + 1 for top, bottom in parts)
     infinite = max(scale - sum(whole), int(Fraction(left_out) * scale))
-    return LossDistribution(unit, first, tuple(whole), infinite)
+    return LossDistribution(unit, first, whole, infinite)
 
 
 def _mixture_masses(pair: MixturePair, unit: Fraction) -> tuple[int, FloatArray, float]:
@@ -217,7 +225,7 @@ def _between(pair: MixturePair, ends: FloatArray, shift: float) -> FloatArray:
 def copies_loss(pair: LossPair, replicates: int, unit: Fraction) -> LossDistribution:
     """The loss of so many replicates, each with multiplicities and noise of its own."""
     loss = _copies(pair, replicates, unit)
-    effort.spend(len(loss.masses))
+    limits.spend(len(loss.masses))
     return loss
 
 

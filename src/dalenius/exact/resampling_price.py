@@ -24,14 +24,14 @@ Evidence
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from math import exp, log
+from functools import cache, lru_cache
+from math import exp, log, sqrt
 
 import numpy as np
 
+from dalenius import limits
 from dalenius.core.law import FloatArray
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.exact import effort
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import LossDistribution
 from dalenius.exact.published_loss import PublishedPair, partitions
@@ -41,9 +41,11 @@ from dalenius.exact.resampled_loss import LossPair, MixturePair, copies_loss, gr
 _STEPS = 30
 _NEAR = 5e-4
 _STRIDE = 2.0
+_STRIDES = 12
 _HOPELESS = 5.0
 _TRIMMED = 1e-19
 _RAISED = Fraction(1001, 1000)
+_TOO_MANY = f"At this rho and delta at most {limits.REPLICATES} replicates are priced; more need a smaller rho or a larger delta."
 _MOST_RAISES = 60
 _ONE_COPY = (0.0, 1.0)
 # Rows that neighbours differ in: so many can be spread over cells in few enough ways, and so many in one cell have few enough sums.
@@ -158,7 +160,7 @@ class ResamplingPrice:
                 " for more noise only. Ask for more replicates or spend less."
             )
         whole = _losses(self)
-        effort.spend(sum(len(loss.masses) for loss in whole))
+        limits.spend(sum(len(loss.masses) for loss in whole))
         return whole
 
     def delta(self, epsilon: Fraction) -> Fraction:
@@ -216,6 +218,7 @@ def calibrated(
 def _calibrated(
     price: ResamplingPrice, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
 ) -> ResamplingPrice:
+    @cache
     def excess(log_variance: float) -> float:
         """How far the target is missed, as a logarithm: by floats, which suggest and never decide."""
         # Rows that are all in one cell are the worst, which is checked at the end and not trusted here.
@@ -224,13 +227,22 @@ def _calibrated(
             try:
                 return log(max(tried.rho(delta)[0] / rho, Fraction(1, 10**9)))
             except TooLarge:
+                if price.replicates > limits.REPLICATES:
+                    # The least noise that has a rho is looked for in many steps, each as long as there are replicates.
+                    raise TooLarge(_TOO_MANY, received=price.replicates, limit=limits.REPLICATES) from None
                 return _HOPELESS
         # The first pattern is nearly always the worst.
         return log(max(_float_delta(tried.patterns()[0], float(epsilon or 0)), 1e-300) / float(delta))
 
     # One unit's value is never more than two standard deviations of one replicate's noise.
     is_bounded = price.is_replace and price.rows == 1
-    variance = _crossing(excess, max(2 * log(price.reach) - (0.0 if is_bounded else log(4.0)), log(0.25)))
+    low = max(2 * log(price.reach) - (0.0 if is_bounded else log(4.0)), log(0.25))
+    if rho is None:
+        # Far below the guess losses reach so far that their lists are long; nothing is looked for there unless it must be.
+        start = max(low, _guess(price, _rho_for(float(epsilon or 0), float(delta))) - 1.0)
+        variance = _crossing(excess, start if excess(start) > 0 else low)
+    else:
+        variance = _near(excess, low, _guess(price, float(rho)))
     least = Fraction(price.reach) ** 2 if is_bounded else Fraction(1, 4)
     best = replace(price, sigma_squared=_short(max(variance, least)))
     for _ in range(_MOST_RAISES):
@@ -247,6 +259,29 @@ def _short(variance: Fraction) -> Fraction:
     power = max(variance.numerator.bit_length() - variance.denominator.bit_length() - 12, -8)
     grid = Fraction(2) ** power
     return -(-variance // grid) * grid
+
+
+def _rho_for(epsilon: float, delta: float) -> float:
+    """The rho from which (epsilon, delta) would follow."""
+    tail = log(1 / delta)
+    return (epsilon / (sqrt(epsilon + tail) + sqrt(tail))) ** 2
+
+
+def _guess(price: ResamplingPrice, rho: float) -> float:
+    """The logarithm of the variance if rho were that of normal noise, which it is where noise is large."""
+    moved = price.touched**2 if price.rows == 1 else price.touched + price.touched**2
+    return log(price.replicates * moved) + 2 * log(price.reach) - log(2 * rho)
+
+
+def _near(excess: Callable[[float], float], low: float, at: float) -> Fraction:
+    """As `_crossing`, in few steps where rho falls about as the variance rises."""
+    for _ in range(_STRIDES):
+        at = max(at, low)
+        missed = excess(at)
+        if -2 * _NEAR < missed <= 0 or (missed < 0 and at == low):
+            return Fraction(exp(at))
+        at += 1.0 if missed >= _HOPELESS else missed + _NEAR
+    return _crossing(excess, low)
 
 
 def _crossing(excess: Callable[[float], float], low: float) -> Fraction:

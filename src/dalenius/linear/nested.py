@@ -15,7 +15,7 @@ from dalenius.core.law import FloatArray
 from dalenius.errors import TooLarge
 
 View = tuple[tuple[int, ...] | None, ...]
-MOST_DENSE_CELLS = 3000
+MOST_DENSE_CELLS = 1000
 
 
 def view_shape(view: View) -> tuple[int, ...]:

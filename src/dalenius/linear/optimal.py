@@ -132,6 +132,10 @@ def _renew(weight: FloatArray, gain: FloatArray) -> FloatArray:
     return fresh / total
 
 
+_STEP = Fraction(1_000_000_001, 1_000_000_000)
+_WIDE = 60
+
+
 def grid_variances(
     workload: Workload, components: Mapping[Margin, float], cost: Fraction, moves: Sequence[Pattern]
 ) -> dict[Margin, Fraction]:
@@ -147,15 +151,20 @@ def grid_variances(
                 exact = Fraction(variance) * workload.size(a) ** 2 * factor
                 digits = 10 ** max(0, 8 - int(log10(float(exact) + 1)))
                 scaled[a] = round_up(exact, digits)
-        if exact_cost(workload.shape, scaled, moves) <= cost:
+        spent = exact_cost(workload.shape, scaled, moves)
+        if spent <= cost:
             return scaled
-        factor *= Fraction(1_000_000_001, 1_000_000_000)
+        # As far as is missing, and a little further, in few digits: steps of a billionth would be many, and their product long.
+        factor = round_up(factor * max(spent / cost, _STEP), 10**12)
 
 
 def exact_cost(
     shape: Sequence[int], grid: Mapping[Margin, Fraction], moves: Sequence[Pattern], bits: int = 100
 ) -> Fraction:
     """2 rho of residual measurements with the given integer noise, for the worst pattern; rounded up."""
+    widest = max((v.numerator.bit_length() - v.denominator.bit_length() for v in grid.values()), default=0)
+    # Noise that is very wide costs less than the last bit, which would be all that is seen of it.
+    bits += widest if widest > _WIDE else 0
     totals = [0] * len(moves)
     for a, variance in grid.items():
         price: dict[int, int] = {}

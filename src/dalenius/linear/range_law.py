@@ -114,9 +114,9 @@ class RangeLaw:
             return mean
         solved = np.linalg.solve(self._known, self._against)
         held = self._against.reshape(-1, *self.shape)
-        for term in workload.terms:
+        for term, times in workload.weighted:
             within = _applied([np.eye(len(held)), *(asked.gram for asked in term)], held)
-            mean -= float((within.reshape(solved.shape) * solved).sum()) / workload.count
+            mean -= times * float((within.reshape(solved.shape) * solved).sum()) / workload.count
         return max(mean, 0.0)
 
     def grouped_variance(self, groups: Sequence[Sequence[int]]) -> FloatArray:

@@ -24,7 +24,8 @@ from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import DocumentError, TooLarge
 
 MOST_DENSE = 200
-"""Labels of an axis up to which any matrix may be measured."""
+"""Labels of an axis up to which any matrix may be measured; of several axes together, by the cubes of their labels."""
+_MOST_DENSE_OF_TERMS = 100
 MOST_LABELS = 1024
 """Labels of an axis up to which a tree is measured."""
 _BITS = 20
@@ -81,10 +82,34 @@ def each_and_all(size: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Ranges of one axis: their G, and how many they are."""
+    """Ranges of one axis: their G, and how many they are. One range alone is kept by its ends, because boxes are many."""
 
-    gram: FloatArray
+    listed: FloatArray | None
     count: float
+    range: Interval | None = None
+    labels: int = 0
+
+    @property
+    def size(self) -> int:
+        """Labels of the axis."""
+        return self.labels if self.listed is None else len(self.listed)
+
+    @property
+    def gram(self) -> FloatArray:
+        """G."""
+        if self.listed is not None:
+            return self.listed
+        assert self.range is not None
+        return listed_ranges(self.labels, [self.range])
+
+    def mean_square(self, factor: "Factor") -> float:
+        """tr(G (Q'Q)^-1): the sum of the variances of the ranges for noise of variance 1."""
+        if self.range is None:
+            return float((self.gram * factor.covariance).sum())
+        first, after = self.range[0], self.range[1] + 1
+        corners = factor.corners
+        inside = corners[after, after] - corners[first, after] - corners[after, first] + corners[first, first]
+        return float(inside) + _CELLS / self.labels * float(factor.covariance.trace())
 
     @classmethod
     def of(cls, wanted: Any, labels: Sequence[str]) -> "Asked":
@@ -103,6 +128,8 @@ class Asked:
                 )
             return cls(every_band(size, wanted), (size - wanted + 1) * (1 + _CELLS))
         ranges = [_interval(pair, labels) for pair in wanted]
+        if len(ranges) == 1:
+            return cls(None, 1 + _CELLS, ranges[0], size)
         return cls(listed_ranges(size, ranges), len(ranges) * (1 + _CELLS))
 
 
@@ -141,7 +168,29 @@ class Factor:
     @cached_property
     def gram(self) -> IntArray:
         """Q'Q, exact."""
+        if not self.intervals and not self.rows:
+            return np.eye(self.size, dtype=np.int64)
+        if self.intervals:
+            return self._overlaps([weight**2 for _, _, weight in self.intervals])
         return self.matrix.T @ self.matrix
+
+    @cached_property
+    def shared(self) -> IntArray:
+        """Sum of the weights of the intervals that hold both of two labels."""
+        return self._overlaps([abs(weight) for _, _, weight in self.intervals])
+
+    def _overlaps(self, amounts: Sequence[int]) -> IntArray:
+        """Sum of an amount for each interval over the square of its labels, from its four corners."""
+        first, after = np.array([part[:2] for part in self.intervals], dtype=np.int64).T
+        corners = np.zeros((self.size + 1, self.size + 1), dtype=np.int64)
+        for rows, columns, sign in (
+            (first, first, 1),
+            (first, after, -1),
+            (after, first, -1),
+            (after, after, 1),
+        ):
+            np.add.at(corners, (rows, columns), sign * np.array(amounts, dtype=np.int64))
+        return np.asarray(corners.cumsum(axis=0).cumsum(axis=1)[:-1, :-1])
 
     @cached_property
     def covariance(self) -> FloatArray:
@@ -151,6 +200,11 @@ class Factor:
         scale = sqrt(float(self.gram.diagonal().max()))
         inverse = np.linalg.inv((self.gram / scale) / scale)
         return np.asarray((inverse + inverse.T) / 2 / scale / scale)
+
+    @cached_property
+    def corners(self) -> FloatArray:
+        """Sums of the covariance from its first entry to each other one, for sums over ranges."""
+        return np.pad(self.covariance.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
 
     @cached_property
     def solution(self) -> FloatArray:
@@ -179,7 +233,23 @@ def row_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
     """The largest squared length, or sum of absolute values, of what one row moves."""
     if is_gaussian:
         return prod(int(factor.gram.diagonal().max()) for factor in factors)
-    return prod(int(np.abs(factor.matrix).sum(axis=0).max()) for factor in factors)
+    return prod(_longest(factor) for factor in factors)
+
+
+def _longest(factor: Factor) -> int:
+    """The largest sum of absolute values of a column."""
+    if factor.intervals:
+        return int(factor.shared.diagonal().max())
+    return int(np.abs(factor.matrix).sum(axis=0).max())
+
+
+def _farthest(factor: Factor) -> int:
+    """The largest sum of absolute differences of two columns."""
+    if factor.intervals:
+        alone = factor.shared.diagonal()
+        return int((alone[:, None] + alone - 2 * factor.shared).max())
+    columns = factor.matrix.T
+    return max(int(np.abs(columns - column).sum(axis=1).max()) for column in columns)
 
 
 def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
@@ -191,8 +261,7 @@ def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
     if not is_gaussian:
         if len(factors) > 1:
             return 2 * alone
-        columns = factors[0].matrix.T
-        return max(alone, *(int(np.abs(columns - column).sum(axis=1).max()) for column in columns))
+        return max(alone, _farthest(factors[0]))
     low, high = 1, 1
     for factor in factors:
         ends = [
@@ -204,43 +273,73 @@ def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RangeWorkload:
-    """Terms of asked ranges, an entry for each axis; their number, and what some factors make of them."""
+    """Terms of asked ranges, an entry for each axis, and how often each term is asked; what some factors make of them."""
 
     terms: tuple[tuple[Asked, ...], ...]
+    times: tuple[int, ...] = ()
+
+    @property
+    def weighted(self) -> list[tuple[tuple[Asked, ...], int]]:
+        """Each term, and how often it is asked."""
+        return list(zip(self.terms, self.times or (1,) * len(self.terms), strict=True))
 
     @property
     def count(self) -> float:
         """How many ranges are asked for."""
-        return sum(prod(asked.count for asked in term) for term in self.terms)
+        return sum(times * prod(asked.count for asked in term) for term, times in self.weighted)
 
     def mean_square(self, factors: Sequence[Factor]) -> float:
         """Mean variance of the ranges for noise of variance 1."""
+        squares = [_Squares(factor) for factor in factors]
         total = sum(
-            prod(
-                float((asked.gram * factor.covariance).sum())
-                for asked, factor in zip(term, factors, strict=True)
-            )
-            for term in self.terms
+            times * prod(square.of(asked) for asked, square in zip(term, squares, strict=True))
+            for term, times in self.weighted
         )
         return total / self.count
 
-    def along(self, axis: int, covariances: Sequence[FloatArray]) -> FloatArray:
-        """G of one axis, each term weighted by what the other axes make of it."""
-        grams = []
-        for term in self.terms:
-            weight = prod(
-                float((asked.gram * c).sum())
-                for k, (asked, c) in enumerate(zip(term, covariances, strict=True))
-                if k != axis
-            )
-            grams.append(weight * term[axis].gram)
-        gram = np.sum(grams, axis=0)
+    def along(self, axis: int, factors: Sequence[Factor]) -> FloatArray:
+        """G of one axis, each term weighted by what the other axes make of it, so that its largest entry is 1."""
+        if len(self.terms) == 1:
+            alone = self.terms[0][axis].gram
+            return np.asarray(alone / np.abs(alone).max())
+        squares = [_Squares(factor) for factor in factors]
+        weights: dict[Asked, float] = {}
+        for term, times in self.weighted:
+            others = (square.of(term[k]) for k, square in enumerate(squares) if k != axis)
+            weights[term[axis]] = weights.get(term[axis], 0.0) + times * prod(others)
+        size = self.terms[0][axis].size
+        gram, corners = np.zeros((size, size)), np.zeros((size + 1, size + 1))
+        for asked, weight in weights.items():
+            if asked.range is None:
+                gram += weight * asked.gram
+                continue
+            first, after = asked.range[0], asked.range[1] + 1
+            corners[first, first] += weight
+            corners[after, after] += weight
+            corners[first, after] -= weight
+            corners[after, first] -= weight
+            gram.flat[:: size + 1] += weight * _CELLS / size
+        gram += corners.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
         return np.asarray(gram / np.abs(gram).max())
+
+
+class _Squares:
+    """What a factor makes of ranges, each computed once."""
+
+    def __init__(self, factor: Factor) -> None:
+        self._factor = factor
+        self._kept: dict[Asked, float] = {}
+
+    def of(self, asked: Asked) -> float:
+        """Sum of the variances of the ranges for noise of variance 1."""
+        if asked not in self._kept:
+            self._kept[asked] = asked.mean_square(self._factor)
+        return self._kept[asked]
 
 
 def identity(workload: RangeWorkload) -> tuple[Factor, ...]:
     """Every cell by itself."""
-    return tuple(Factor(len(asked.gram)) for asked in workload.terms[0])
+    return tuple(Factor(asked.size) for asked in workload.terms[0])
 
 
 def hierarchical(workload: RangeWorkload, *, is_gaussian: bool) -> tuple[Factor, ...]:
@@ -250,6 +349,8 @@ def hierarchical(workload: RangeWorkload, *, is_gaussian: bool) -> tuple[Factor,
 
 def optimal(workload: RangeWorkload, *, is_gaussian: bool) -> tuple[Factor, ...]:
     """The best matrix of each axis that is short enough, and the best tree of the others."""
+    if is_by_trees(workload):
+        return hierarchical(workload, is_gaussian=is_gaussian)
 
     def one(gram: FloatArray, bits: int) -> Factor:
         if len(gram) > MOST_DENSE:
@@ -259,20 +360,32 @@ def optimal(workload: RangeWorkload, *, is_gaussian: bool) -> tuple[Factor, ...]
     return _alternate(workload, one)
 
 
+def is_by_trees(workload: RangeWorkload) -> bool:
+    """Whether every axis is measured by a tree, because there are too many labels for matrices of their own."""
+    sizes = [asked.size for asked in workload.terms[0]]
+    # Several terms are gone through again and again; then only short axes have a matrix of their own.
+    most = MOST_DENSE if len(workload.terms) == 1 else _MOST_DENSE_OF_TERMS
+    dense = [size for size in sizes if 1 < size <= MOST_DENSE]
+    return not dense or sum(size**3 for size in dense) > most**3
+
+
 def _alternate(workload: RangeWorkload, one: Any) -> tuple[Factor, ...]:
     """Axis by axis; several terms are weighed by what the other axes make of them, a few times."""
-    sizes = [len(asked.gram) for asked in workload.terms[0]]
-    if max(sizes) > MOST_LABELS:
+    sizes = [asked.size for asked in workload.terms[0]]
+    most = MOST_LABELS if len(workload.terms) == 1 else MOST_LABELS // 2
+    if max(sizes) > most:
+        what = "Ranges" if len(workload.terms) == 1 else "Boxes"
         raise TooLarge(
-            f"Ranges are planned on axes of at most {MOST_LABELS:,} labels; this one has {max(sizes):,}. Use wider classes.",
-            limit=MOST_LABELS,
+            f"{what} are planned on axes of at most {most:,} labels; this one has {max(sizes):,}. Use wider classes.",
+            limit=most,
         )
     bits = max(4, min(12, _BITS // max(1, sum(size > 1 for size in sizes))))
     factors = list(identity(workload))
-    for _ in range(1 if len(workload.terms) == 1 or len(sizes) == 1 else 3):
+    is_settled = len(workload.terms) == 1 or len(sizes) == 1 or max(sizes) > MOST_DENSE
+    for _ in range(1 if is_settled else 3):
         for axis, size in enumerate(sizes):
             if size > 1:
-                gram = workload.along(axis, [factor.covariance for factor in factors])
+                gram = workload.along(axis, factors)
                 factors[axis] = one(gram, bits)
     return tuple(factors)
 
@@ -316,16 +429,14 @@ def _levels(size: int, branches: int) -> list[list[Interval]]:
 
 
 def _shares(
-    gram: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool
+    corner: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool
 ) -> tuple[float, FloatArray]:
-    """Squared weights of the levels and the loss, as on a tree whose nodes of a level are all alike.
+    """The loss and squared weights of the levels, as on a tree whose nodes of a level are all alike; G by its sums from the first entry.
 
     On such a tree X has one value on what a level adds to the one above: the sum of weight times width over the levels from it on.
     """
     from scipy.optimize import minimize
 
-    summed = gram.cumsum(axis=0).cumsum(axis=1)
-    corner = np.pad(summed, ((1, 0), (1, 0)))
     held = []
     for nodes in levels:
         first, after = np.array(nodes).T
@@ -350,10 +461,11 @@ def _shares(
 
 def _tree(gram: FloatArray, bits: int, is_gaussian: bool) -> Factor:
     size = len(gram)
+    corner = np.pad(gram.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
     tried = []
     for branches in sorted({min(b, size) for b in _BRANCHES}):
         levels = _levels(size, max(branches, 2))
-        loss, shares = _shares(gram, levels, is_gaussian=is_gaussian)
+        loss, shares = _shares(corner, levels, is_gaussian=is_gaussian)
         tried.append((loss, levels, shares))
     _, levels, shares = min(tried, key=lambda entry: entry[0])
     weights = np.sqrt(shares)

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Kernel
@@ -33,7 +34,6 @@ from dalenius.core.rationals import log_upper
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.exact import effort
 from dalenius.exact.perturbation import perturb
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.spec.document import Exact, Part, Whole
@@ -118,7 +118,7 @@ class Hellinger:
                 f"The published table would have {entries:,} entries, at most {_MOST_PUBLISHED:,} are served; a smaller"
                 " largest count or a larger epsilon has fewer."
             )
-        effort.spend(entries)
+        limits.spend(entries)
         return step
 
     @property

@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import StringConstraints
 
+from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Kernel
@@ -32,7 +33,7 @@ from dalenius.core.randomness import RandomSource, words
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DocumentError, ParameterError, TooLarge
-from dalenius.exact import effort, perturbation
+from dalenius.exact import perturbation
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.spec.document import Name, Part
 from dalenius.statistics.count import Count
@@ -90,7 +91,7 @@ class PerturbationTable:
                 f"The table has {entries:,} entries; at most {_MOST_ENTRIES:,} are judged while you wait."
             )
         # Every pair of neighbouring rows is compared both ways, for each size of a move.
-        effort.spend(4 * entries * int(Count(query).sensitivity(neighbours).linf))
+        limits.spend(4 * entries * int(Count(query).sensitivity(neighbours).linf))
         return cls(name, query, kernel, budget.epsilon, budget.delta or Fraction(0), neighbours)
 
     @property

@@ -24,13 +24,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import model_validator
 
+from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import StatedFamily
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, ParameterError
-from dalenius.exact import additive, effort, finite_noise
+from dalenius.exact import additive, finite_noise
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["TruncatedNormal"]
@@ -192,7 +193,7 @@ def _near(rate: float, most: int, moves: tuple[tuple[int, ...], ...], delta: flo
 
 def _failing(rate: float, limit: int, moves: tuple[tuple[int, ...], ...]) -> float:
     """About the largest mass that a move makes impossible, to many more digits than the edge is wide."""
-    effort.spend(limit // 8)
+    limits.spend(limit // 8)
     x = np.arange(limit + 1, dtype=np.float64)
     weight = np.exp(-rate * x * x)
     # Summed from the faint end, so that the small masses keep their digits.

@@ -5,6 +5,7 @@ lists boxes, each a pair of labels for some axes. An axis that is not named is a
 are the cells; every range, box, union and difference then has its exact error from the release.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.rationals import round_up
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, DocumentError, TooLarge, UnknownName, Unsupported
+from dalenius.limits import ENTRIES, spend_products
 from dalenius.linear import joint
 from dalenius.linear.range_law import MOST_ZEROS, STRUCTURE, RangeLaw
 from dalenius.linear.ranges import (
@@ -27,6 +29,7 @@ from dalenius.linear.ranges import (
     RangeWorkload,
     hierarchical,
     identity,
+    is_by_trees,
     optimal,
     row_cost,
     swap_cost,
@@ -121,9 +124,25 @@ def _workload(asked: Any, space: CellSpace) -> RangeWorkload:
                 raise UnknownName.among("axis", name, names)
     if not terms or not any(terms):
         raise DocumentError("ranges names no axis; leave the key out for a plain table.")
+    spelled = Counter(tuple(_key(term.get(name)) for name in names) for term in terms)
+    first = {tuple(_key(term.get(name)) for name in names): term for term in reversed(terms)}
+    # One value for all boxes that say the same of an axis, so that its work is done once.
+    by_axis: dict[tuple[str, Any], Asked] = {}
+    for key, term in first.items():
+        for axis, own in zip(space.axes, key, strict=True):
+            if (axis.name, own) not in by_axis:
+                by_axis[axis.name, own] = Asked.of(term.get(axis.name), axis.labels)
     return RangeWorkload(
-        tuple(tuple(Asked.of(term.get(axis.name), axis.labels) for axis in space.axes) for term in terms)
+        tuple(tuple(by_axis[pair] for pair in zip(names, key, strict=True)) for key in spelled),
+        tuple(spelled.values()),
     )
+
+
+def _key(wanted: Any) -> Any:
+    """What a term says of an axis, as something that can be compared."""
+    if isinstance(wanted, str | int | None):
+        return wanted
+    return tuple(tuple(pair) for pair in wanted)
 
 
 def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
@@ -134,11 +153,14 @@ def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
         raise TooLarge(
             f"Ranges are planned around at most {MOST_ZEROS:,} impossible cells.", limit=MOST_ZEROS
         )
+    _spend(question.space, workload)
 
     @cache
     def factors_of(strategy: str, is_gaussian: bool) -> tuple[Factor, ...]:
         if strategy == "identity":
             return identity(workload)
+        if strategy == "ranges" and is_by_trees(workload):
+            return factors_of("hierarchical", is_gaussian)
         make = hierarchical if strategy == "hierarchical" else optimal
         return make(workload, is_gaussian=is_gaussian)
 
@@ -159,6 +181,19 @@ def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
     if not options:
         raise refusal or Unsupported(f"{mechanism!r} noise is not used for ranges.", received=mechanism)
     return options
+
+
+def _spend(space: CellSpace, workload: RangeWorkload) -> None:
+    """Count the work on matrices before it is done, and refuse those that would be too large to hold."""
+    zeros = len(space.structural_zeros)
+    if zeros * space.size > ENTRIES:
+        raise TooLarge(
+            f"Ranges are planned for at most {ENTRIES // zeros:,} cells where {zeros:,} of them are impossible; this table has"
+            f" {space.size:,}.",
+            received=space.size,
+            limit=ENTRIES // zeros,
+        )
+    spend_products(len(workload.terms) * zeros * space.size * sum(space.shape))
 
 
 def _option(

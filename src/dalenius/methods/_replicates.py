@@ -26,6 +26,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
+from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
 from dalenius.linear.estimates import BOOTSTRAP, STRUCTURE
 from dalenius.linear.replicates import Replicates, sum_variance
 from dalenius.measurements.learned_bounds import cell_queries
@@ -36,7 +37,7 @@ from dalenius.methods._priced import priced
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 
-_FEWEST, _MOST, _USUAL = 2, 1000, 50
+_FEWEST, _USUAL = 2, 50
 # The share that a private number of rows takes, and the squares.
 _BESIDE = Fraction(1, 10)
 _LISTED_VALUES = 1 << 18
@@ -202,9 +203,15 @@ def _stated(question: Question) -> dict[str, Any]:
 
 def _number(question: Question) -> int:
     asked = question.parameter("replicates", _USUAL)
-    if not _FEWEST <= int(asked) <= _MOST:
+    if question.neighbours.max_rows > 1:
+        most, where = REPLICATES_OF_ROWS, " where a unit has several rows"
+    elif question.budget.rho is not None:
+        most, where = REPLICATES_OF_RHO, ""
+    else:
+        most, where = REPLICATES, f" for a budget in epsilon, or {REPLICATES_OF_RHO:,} for one in rho"
+    if not _FEWEST <= int(asked) <= most:
         raise ParameterError(
-            f"replicates must lie between {_FEWEST} and {_MOST:,}; received {asked}.", name="replicates"
+            f"replicates must lie between {_FEWEST} and {most:,}{where}; received {asked}.", name="replicates"
         )
     return int(asked)
 

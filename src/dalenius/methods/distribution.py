@@ -127,7 +127,7 @@ def _points(question: Question) -> tuple[int, ...]:
     else:
         count, width = _PARTS if parts is None else int(parts), bounds.high - bounds.low
         count = min(count, width) if parts is None else count
-        if not 2 <= count <= width:
+        if not 2 <= count <= min(width, MOST_POINTS + 1):
             raise ParameterError(
                 f"parts must be a whole number from 2 to {min(width, MOST_POINTS + 1)}: {question.of!r} has {width} steps.",
                 name="parts",

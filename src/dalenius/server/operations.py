@@ -32,12 +32,12 @@ from dalenius.errors import (
     TooLarge,
     UnknownName,
 )
-from dalenius.exact.effort import MOST_ATOMS
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.opening import ensure_quota
 from dalenius.ledger.policy import check_ledger
 from dalenius.ledger.store import Lost
+from dalenius.limits import ATOMS
 from dalenius.postprocess._show import check
 from dalenius.server import logs
 from dalenius.server.catalogue import Catalogue
@@ -52,7 +52,7 @@ from dalenius.spec.request import RequestDocument
 Stage = Callable[[str], None]
 Document = Mapping[str, Any] | str | RequestDocument | BatchDocument
 # Pricing a batch tries several amounts for every table; a free preview is bounded as a whole.
-_BATCH_ATOMS = 5 * MOST_ATOMS
+_BATCH_ATOMS = 5 * ATOMS
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ from fractions import Fraction
 from itertools import pairwise, product
 from math import ceil, prod
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dalenius.core.domain import Axis, CellSpace, Domain, Variable
 from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
+from dalenius.limits import RANGES
 from dalenius.spec.document import Category, Exact, Name, Part, Whole
 
 MOST_ZEROS = 5_000_000
@@ -26,7 +27,22 @@ REST = "other or not stated"
 
 Range = tuple[Category, Category]
 RangesOf = Literal["all", "prefixes"] | Whole | tuple[Range, ...]
-Ranges = dict[Name, RangesOf] | tuple[dict[Name, Range], ...]
+
+
+def _few(ranges: object) -> object:
+    """Refuse a list of more ranges or boxes than are planned, before each of them is looked at."""
+    lists = [ranges, *ranges.values()] if isinstance(ranges, Mapping) else [ranges]
+    for listed in lists:
+        if isinstance(listed, list | tuple | Mapping) and len(listed) > RANGES:
+            raise TooLarge(
+                f'`ranges` lists at most {RANGES:,} ranges or boxes; received {len(listed):,}. "all" and "prefixes" need no list.',
+                received=len(listed),
+                limit=RANGES,
+            )
+    return ranges
+
+
+Ranges = Annotated[dict[Name, RangesOf] | tuple[dict[Name, Range], ...], BeforeValidator(_few)]
 """Ranges of axes: which of each axis, or boxes."""
 
 

@@ -145,6 +145,7 @@ _WORDS = {
     "literal_error": "must be {expected}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
+    "too_long": "must have at most {max_length} entries",
     "string_too_long": "must have at most {max_length} characters",
 }
 

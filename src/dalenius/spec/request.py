@@ -10,7 +10,8 @@ from dalenius.core import registry
 from dalenius.core.budget import UNIT, Budget
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter
-from dalenius.errors import DocumentError, ParameterError, UnknownName
+from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
+from dalenius.limits import AXES, MARGINS
 from dalenius.linear.notebook import two_lines
 from dalenius.spec.axis import (
     OWN,
@@ -37,6 +38,9 @@ from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
+Margins = Annotated[
+    tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)
+]
 Stated = int | Exact | str | tuple[int, ...]
 Option = bool | int | Exact | str | tuple[str, ...] | Ranges
 
@@ -46,15 +50,17 @@ class TablePart(Part):
 
     section: ClassVar[str] = "[table]"
 
-    rows: tuple[AxisItem, ...] = ()
-    columns: tuple[AxisItem, ...] = ()
-    wafers: tuple[AxisItem, ...] = ()
+    rows: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
+    columns: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
+    wafers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     where: dict[Name, Condition] = Field(default_factory=dict)
     measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = DEFAULT_MEASURE
     of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
-    margins: Literal["none", "all"] | tuple[tuple[Name, ...], ...] = "none"
-    weights: tuple[Exact, ...] = Field(default=(), description="Importance of each listed margin.")
+    margins: Literal["none", "all"] | Margins = "none"
+    weights: tuple[Exact, ...] = Field(
+        default=(), max_length=MARGINS, description="Importance of each listed margin."
+    )
     objective: Literal["sum", "cells", "tables", "maximum", "relative"] = Field(
         default="sum",
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), the"
@@ -79,6 +85,11 @@ class TablePart(Part):
             raise DocumentError(
                 f"measure = {self.measure!r} "
                 + ('needs of = "variable".' if takes_of else "counts rows and takes no 'of'.")
+            )
+        if self.margins == "all" and 2 ** len(self.items) > MARGINS:
+            raise TooLarge(
+                f'margins = "all" of {len(self.items)} axes are more than {MARGINS:,}; list those that are needed.',
+                limit=MARGINS,
             )
         if self.weights and (isinstance(self.margins, str) or len(self.weights) != len(self.margins)):
             raise DocumentError("weights must be as many numbers as there are listed margins.")

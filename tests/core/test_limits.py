@@ -2,6 +2,7 @@
 
 import pytest
 
+from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.neighbours import Relation
@@ -9,7 +10,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator.planner import Planner
 from dalenius.definitions.approximate import Approximate
 from dalenius.errors import TooLarge
-from dalenius.exact import effort
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -31,11 +31,11 @@ def work() -> int:
 
     def succeeds(atoms: int) -> bool:
         try:
-            with effort.limited(atoms):
+            with limits.limited(atoms):
                 budget = Budget.of("approximate", epsilon=1, delta="1e-6")
                 one = Sensitivity.of_patterns(((1,),))
                 calibrate(TruncatedNormal, one, Relation.ADD_REMOVE, Approximate(), budget)
-        except effort.Exhausted:
+        except limits.Exhausted:
             return False
         return True
 
@@ -48,7 +48,7 @@ def work() -> int:
 
 
 def test_the_count_is_the_same_whatever_is_cached() -> None:
-    assert work() == work() < effort.MOST_ATOMS
+    assert work() == work() < limits.ATOMS
 
 
 def test_a_request_beyond_the_limit_is_refused_with_what_would_take_less(
@@ -57,7 +57,7 @@ def test_a_request_beyond_the_limit_is_refused_with_what_would_take_less(
     planner = Planner(domain=toy_domain(), policy=PolicyDocument())
     request = RequestDocument.model_validate(REQUEST)
     planner.plan(request)
-    monkeypatch.setattr("dalenius.curator.planner.effort.limited", lambda _: limited_to(10))
+    monkeypatch.setattr("dalenius.curator.planner.limits.limited", lambda _: limited_to(10))
     with pytest.raises(TooLarge, match="narrower bounds"):
         planner.plan(request)
 
@@ -66,16 +66,16 @@ def limited_to(atoms: int):
     return _LIMITED(atoms)
 
 
-_LIMITED = effort.limited
+_LIMITED = limits.limited
 
 
 def test_outside_of_a_limit_nothing_is_counted() -> None:
-    effort.spend(1 << 60)
+    limits.spend(1 << 60)
 
 
 def test_a_limit_inside_a_limit_counts_for_both() -> None:
-    with effort.limited(10):
-        with effort.limited(7):
-            effort.spend(6)
-        with pytest.raises(effort.Exhausted), effort.limited(7):
-            effort.spend(5)
+    with limits.limited(10):
+        with limits.limited(7):
+            limits.spend(6)
+        with pytest.raises(limits.Exhausted), limits.limited(7):
+            limits.spend(5)
