@@ -3,6 +3,7 @@
 DaleniusError
 ├── RequestError          the caller's: exit 2, HTTP 400      "change what you sent"
 │   ├── DocumentError         a document is not of its schema
+│   │   └── DocumentLimit         a document holds more than is parsed (HTTP 413 for bytes, else 422)
 │   ├── UnknownName           a variable, category, mechanism, … that was not declared
 │   ├── ParameterError        a number outside what is accepted
 │   ├── TooLarge              more cells, or larger numbers, than are served
@@ -72,6 +73,17 @@ class DocumentError(RequestError):
     """A document is not of its schema."""
 
     code = "bad_document"
+
+
+class DocumentLimit(DocumentError):
+    """A document holds more than is parsed: bytes, depth, entries, or dots of a key."""
+
+    code = "document_limit"
+
+    @property
+    def http_status(self) -> int:  # type: ignore[override]
+        """413 for too many bytes, 422 for a structure that is not parsed."""
+        return 413 if self.detail.get("limit") == "size" else 422
 
 
 class UnknownName(RequestError):

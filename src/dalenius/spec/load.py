@@ -4,22 +4,23 @@ import csv
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dalenius.errors import DocumentError, UnknownName
+from dalenius.limits import LOCAL, DocumentLimits
 from dalenius.spec.batch import Asked, BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.expected import with_expected
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.screening import check_size, screen
 
 D = TypeVar("D", bound=Document)
 Given = str | Path | Mapping[str, Any] | Document
-_LARGEST = 50_000_000
 # Words and the signs of the grammar; where the parser's complaint leaves them it quotes.
 _WORDS = re.compile(r"(?:[A-Za-z /-]|'[=\]]+')*")
 
@@ -31,11 +32,10 @@ def read_mapping(
     if isinstance(given, Mapping):
         return dict(given), Path()
     if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{") or " = " in given):
-        return _parse(given, kind, is_json=given.lstrip().startswith("{")), Path()
+        return parse(given, kind, LOCAL, is_json=given.lstrip().startswith("{")), Path()
     path = Path(given)
     try:
-        if path.stat().st_size > _LARGEST:
-            raise DocumentError(f"The {kind} {str(given)!r} is larger than {_LARGEST:,} bytes.")
+        check_size(path.stat().st_size, f"{kind} {str(given)!r}", LOCAL)
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise DocumentError(f"There is no {kind} {str(given)!r}.", received=str(given)) from None
@@ -44,17 +44,26 @@ def read_mapping(
             f"The {kind} {str(given)!r} could not be read as UTF-8 text ({type(error).__name__})."
         ) from None
     is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
-    return _parse(text, kind, is_json=is_json), path.parent
+    return parse(text, kind, LOCAL, is_json=is_json), path.parent
 
 
-def _parse(text: str, kind: str, *, is_json: bool) -> dict[str, Any]:
+def parse(
+    text: str,
+    kind: str,
+    limits: DocumentLimits,
+    *,
+    is_json: bool,
+    parse_float: Callable[[str], Any] = Decimal,
+) -> dict[str, Any]:
+    """Return the content of a text; raises `DocumentLimit` before it is parsed where it holds too much."""
+    screen(text, kind, limits, is_json=is_json)
     try:
         if is_json:
             content = json.loads(
-                text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
+                text, parse_float=parse_float, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
             )
         else:
-            content = tomllib.loads(text, parse_float=Decimal)
+            content = tomllib.loads(text, parse_float=parse_float)
     except json.JSONDecodeError as error:
         raise DocumentError(f"The {kind} is not JSON: {error.msg} at line {error.lineno}.") from None
     except tomllib.TOMLDecodeError as error:
@@ -125,8 +134,7 @@ def _with_noise_table(content: dict[str, Any], base: Path) -> dict[str, Any]:
         return content
     path = base / noise["table_file"]
     try:
-        if path.stat().st_size > _LARGEST:
-            raise DocumentError(f"The perturbation table {path.name!r} is larger than {_LARGEST:,} bytes.")
+        check_size(path.stat().st_size, f"perturbation table {path.name!r}", LOCAL)
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentError(

@@ -13,6 +13,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError
+from dalenius.limits import FORM
 from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
     AMOUNTS,
@@ -28,8 +29,6 @@ from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import FieldKind, FormField, form_fields, takes_categories, takes_weight
-
-_MOST_FIELDS = 5000
 
 
 def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState:
@@ -90,7 +89,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
     """The state that fields of an address or of the builder's form stand for."""
     fields: dict[str, list[str]] = {}
     for number, (key, value) in enumerate(pairs):
-        if number >= _MOST_FIELDS:
+        if number >= (FORM.items or 0):
             break
         if value.strip() and "\x00" not in value:
             fields.setdefault(key, []).append(value)

@@ -4,20 +4,22 @@ import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.exceptions import HTTPException
 
+from dalenius import limits
 from dalenius.errors import RequestError
 from dalenius.server import messages
 from dalenius.server.accounts import User
 from dalenius.server.auth import check_form, csrf_token, services_of
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView
+from dalenius.spec.screening import check_size
 
 HERE = Path(__file__).parent.parent
 TEMPLATES = HERE / "templates"
@@ -204,14 +206,22 @@ class Fields:
 
 async def form_fields(request: Request) -> Fields:
     """Read a form, and refuse one that another site or another session made."""
-    try:
-        form = await request.form(max_files=0, max_fields=5000)
-    except HTTPException:
-        raise RequestError("The form could not be read.") from None
-    pairs = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
-    fields = Fields(pairs)
+    if not request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded"):
+        raise RequestError("The form could not be read: it must be URL-encoded.")
+    fields = Fields(await run_in_threadpool(_pairs, await request.body()))
     check_form(request, fields.one("csrf"))
     return fields
+
+
+def _pairs(body: bytes) -> list[tuple[str, str]]:
+    check_size(len(body), "form", limits.FORM)
+    try:
+        text = body.decode()
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=limits.FORM.items, errors="strict")
+    except ValueError:
+        raise RequestError(
+            f"The form could not be read as at most {limits.FORM.items:,} fields of UTF-8 text."
+        ) from None
 
 
 Form = Annotated[Fields, Depends(form_fields)]

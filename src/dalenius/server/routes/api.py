@@ -26,10 +26,10 @@ from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate
 from dalenius.server.errors import NotFound
 from dalenius.server.inference import described, find, infer, questions
-from dalenius.server.routes.bodies import InferenceBody, SavedBody, document_body, read_document
+from dalenius.server.routes.bodies import BoundedRoute, InferenceBody, SavedBody, document_body, read_document
 from dalenius.server.views import Download, JobView, plain
 
-router = APIRouter(prefix="/api/v1", tags=["tables"])
+router = APIRouter(prefix="/api/v1", tags=["tables"], route_class=BoundedRoute)
 
 Name = Annotated[str, Path(max_length=200)]
 EntryName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]

@@ -1,15 +1,21 @@
 """Reading what callers send: documents in JSON or TOML, and a few small JSON bodies."""
 
 import json
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.errors import DocumentError
+from dalenius.limits import NETWORK_JSON, NETWORK_TOML, DocumentLimits
 from dalenius.spec.batch import BatchDocument
-from dalenius.spec.load import read_mapping
+from dalenius.spec.load import parse
 from dalenius.spec.request import RequestDocument
+from dalenius.spec.screening import check_size
 
 _TOML = ("application/toml", "text/x-toml", "text/toml")
 
@@ -17,16 +23,62 @@ _TOML = ("application/toml", "text/x-toml", "text/toml")
 async def read_document(request: Request) -> dict[str, Any]:
     """A request document as the command line takes it: JSON, or TOML where the content type says so."""
     body = await request.body()
-    try:
-        text = body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DocumentError("The body is not UTF-8 text.") from None
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in _TOML and not text.lstrip().startswith("{"):
+    return await run_in_threadpool(_parsed, body, is_toml=_content_type(request) in _TOML)
+
+
+def _parsed(body: bytes, *, is_toml: bool) -> dict[str, Any]:
+    limits = NETWORK_TOML if is_toml else NETWORK_JSON
+    text = _text(body, limits)
+    if not is_toml and not text.lstrip().startswith("{"):
         raise DocumentError(
             "The body must be a request document: a JSON object, or TOML with the content type application/toml."
         )
-    return read_mapping(f"{text}\n", "request document")[0]
+    return parse(text, "request document", limits, is_json=not is_toml)
+
+
+def _text(body: bytes, limits: DocumentLimits) -> str:
+    check_size(len(body), "body", limits)
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DocumentError("The body is not UTF-8 text.") from None
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class _ParsedRequest(Request):
+    """A request whose JSON body was parsed before the framework asks for it."""
+
+    content: Any = None
+
+    async def json(self) -> Any:
+        return self.content
+
+
+class BoundedRoute(APIRoute):
+    """A route whose JSON body is bounded before it is parsed, and parsed outside of the event loop."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the handler."""
+        handler = super().get_route_handler()
+
+        async def bounded(request: Request) -> Response:
+            kind = _content_type(request)
+            if self.body_field is None or not (kind.endswith("+json") or kind in ("application/json", "")):
+                return await handler(request)
+            parsed = _ParsedRequest(request.scope, request.receive)
+            body = await parsed.body()
+            if body:
+                parsed.content = await run_in_threadpool(_small_body, body)
+            return await handler(parsed)
+
+        return bounded
+
+
+def _small_body(body: bytes) -> Any:
+    return parse(_text(body, NETWORK_JSON), "body", NETWORK_JSON, is_json=True, parse_float=float)
 
 
 def document_schema(*, with_batch: bool = False) -> dict[str, Any]:

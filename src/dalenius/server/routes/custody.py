@@ -21,6 +21,7 @@ from dalenius.server.routes.api import EntryName, JobName, Name
 from dalenius.server.routes.bodies import (
     AmountsBody,
     ApprovalBody,
+    BoundedRoute,
     SignInBody,
     StatusBody,
     ThresholdBody,
@@ -29,7 +30,7 @@ from dalenius.server.routes.bodies import (
 )
 from dalenius.server.views import plain
 
-router = APIRouter(prefix="/api/v1", tags=["custody"])
+router = APIRouter(prefix="/api/v1", tags=["custody"], route_class=BoundedRoute)
 
 
 @router.get("/me")

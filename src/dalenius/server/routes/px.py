@@ -13,6 +13,7 @@ from dalenius.server.accounts import ANONYMOUS
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.px_format import MOST_CELLS, Selection, as_csv, json_stat, places_of, table_item
+from dalenius.server.routes.bodies import BoundedRoute
 from dalenius.server.services import Services
 from dalenius.server.views import ReleaseView
 from dalenius.version import VERSION
@@ -25,7 +26,7 @@ DATA: dict[int | str, dict[str, Any]] = {
         "content": {"application/json": {"schema": {}}, "text/csv": {"schema": {"type": "string"}}},
     }
 }
-router = APIRouter(prefix=ROOT, tags=["PxWeb API 2"])
+router = APIRouter(prefix=ROOT, tags=["PxWeb API 2"], route_class=BoundedRoute)
 
 TableId = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 Language = Annotated[str | None, Query(max_length=20)]
