@@ -237,6 +237,7 @@ class Variable:
     hierarchies: tuple[Hierarchy, ...] = ()
     is_confirmed: bool = True
     is_sensitive: bool = False
+    is_weight: bool = False
     public_source: str = ""
     is_unlisted: bool = False
     lookup: Lookup | None = None
@@ -500,6 +501,11 @@ class Domain:
     def public_attributes(self) -> tuple[str, ...]:
         """Variables whose values are known of every unit, in declared order."""
         return tuple(name for name, variable in self.variables.items() if variable.public_source)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Variables that are declared as weights, in declared order."""
+        return tuple(name for name, variable in self.variables.items() if variable.is_weight)
 
     def variable(self, name: str) -> Variable:
         """A declared variable, or a refusal that names the nearest."""

@@ -163,7 +163,7 @@ class Planner:
 
     def _planned(self, request: RequestDocument, purse: Purse | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
-        rules.check_weight(request)
+        rules.check_weight(request, self.domain)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
         question = self.question(request, purse)

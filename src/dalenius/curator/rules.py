@@ -29,7 +29,7 @@ from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Block, Provenance, Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
-from dalenius.errors import AfterCharge, NotAllowed, Unsupported
+from dalenius.errors import AfterCharge, NotAllowed, UnknownName, Unsupported
 from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess._possible import within
@@ -67,9 +67,11 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
             check_variance(rules, variance)
 
 
-def check_weight(request: RequestDocument) -> None:
-    """A weight is for counts, totals and their quotients; with any other measure it would be left aside."""
+def check_weight(request: RequestDocument, domain: Domain) -> None:
+    """A weight is for counts, totals and their quotients, and one of those that the declaration names, if it names any."""
     table = request.table
+    if table.weight is not None and domain.weights and table.weight not in domain.weights:
+        raise UnknownName.among("weight", table.weight, domain.weights)
     if table.weight is not None and not takes_weight(request.method):
         measures = " or ".join(repr(name) for name in registry.names("methods") if takes_weight(name))
         raise Unsupported(

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from dalenius.core import registry
@@ -84,7 +83,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         variables=variables,
         neighbours=domain.neighbours.sentence(),
         measures=measures,
-        weights=_weights(variables, curator.policy),
+        weights=_weights(domain, curator.policy),
         definitions=_definitions(served),
         defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
         most_cells=min(most_cells, curator.policy.allow.most_cells),
@@ -92,11 +91,11 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
     )
 
 
-def _weights(variables: tuple[VariableView, ...], policy: PolicyDocument) -> tuple[str, ...]:
-    """Variables by which rows may count, where the custodian declares that weights are fixed: numbers of which none is negative."""
+def _weights(domain: Domain, policy: PolicyDocument) -> tuple[str, ...]:
+    """Variables that are declared as weights and confirmed, where the custodian declares that weights are fixed."""
     if FIXED_WEIGHTS not in policy.allow.acknowledge:
         return ()
-    return tuple(v.name for v in variables if v.bounds is not None and Fraction(v.bounds[0]) >= 0)
+    return tuple(name for name in domain.weights if domain.variable(name).is_confirmed)
 
 
 def _measures(domain: Domain, *, has_numbers: bool) -> tuple[str, ...]:

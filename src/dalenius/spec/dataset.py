@@ -112,6 +112,11 @@ class VariablePart(Part):
     )
     confirmed: bool = Field(default=True, strict=True)
     sensitive: bool = Field(default=False, strict=True)
+    weight: bool = Field(
+        default=False,
+        strict=True,
+        description="Whether it says how much each row counts; only such numbers are offered as weights.",
+    )
     public: Text = Field(
         default="",
         description="Where everybody can read this attribute of every unit, for the promise that leaves it out.",
@@ -158,6 +163,8 @@ class VariablePart(Part):
             raise DocumentError(
                 'unlisted = true belongs to a variable with categories that says under which of them all other texts count: unseen = "…".'
             )
+        if self.weight and (self.bounds is None or self.bounds[0] < 0):
+            raise DocumentError("weight = true belongs to a number that is never negative: bounds = [0, …].")
         if self.public and self.sensitive:
             raise DocumentError(
                 "A variable that everybody knows is not sensitive: leave out public or sensitive."
@@ -182,6 +189,7 @@ class VariablePart(Part):
             hierarchies=tuple(hierarchies),
             is_confirmed=self.confirmed,
             is_sensitive=self.sensitive,
+            is_weight=self.weight,
             public_source=self.public,
             is_unlisted=self.unlisted,
             lookup=self._lookup(domain),
@@ -247,9 +255,9 @@ class RecordPart(VariablePart):
 
     @model_validator(mode="after")
     def _is_plain(self) -> Self:
-        if self.feature is not None or self.unlisted or self.public or self.hierarchies:
+        if self.feature is not None or self.unlisted or self.public or self.hierarchies or self.weight:
             raise DocumentError(
-                "feature, unlisted, public and hierarchies belong to [variables.…], of which people can ask; a record is what"
+                "feature, unlisted, public, weight and hierarchies belong to [variables.…], of which people can ask; a record is what"
                 " features are taken of."
             )
         if self.dates is not None and (self.categories is not None or self.bounds is not None or self.lookup):

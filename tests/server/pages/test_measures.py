@@ -22,7 +22,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     text = document.read_text().replace(
         'label = "Age group"', 'label = "Age group"\nunlisted = true\nunseen = "65 and over"'
     )
-    document.write_text(text.replace("\nstep = 1\n", "\nstep = 1\nmissing = 0\n"))
+    document.write_text(text.replace("\nstep = 1\n", "\nstep = 1\nmissing = 0\nweight = true\n"))
     policy.write_text(policy.read_text() + '\n[allow]\nacknowledge = ["fixed_weights"]\n')
     with served(place) as made:
         yield made
