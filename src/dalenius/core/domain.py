@@ -5,7 +5,7 @@ cell is a cell like any other; only a declared structural zero is not perturbed.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -513,3 +513,20 @@ class Domain:
             return self.variables[name]
         except KeyError:
             raise UnknownName.among("variable", name, self.variables) from None
+
+    def sensitive(self, used: Iterable[str], capped: Container[str] = ()) -> tuple[str, ...]:
+        """Names of variables and records, marked as sensitive or listed in `capped`, whose values some variables hold.
+
+        A mark on a column follows its values: into features, their conditions, lookups and other variables of the same column.
+        """
+        names = set(used)
+        read = {column for name in names for column in self._columns(self.variable(name))}
+        declared = [*self.records.items(), *((n, v) for n, v in self.variables.items() if v.feature is None)]
+        marked = {n for n, v in declared if (v.is_sensitive or n in capped) and self._columns(v) & read}
+        return tuple(sorted(marked | {n for n in names if self.variable(n).is_sensitive or n in capped}))
+
+    def _columns(self, variable: Variable) -> frozenset[tuple[str, str]]:
+        """Columns that a variable is read from, each with the further table that it stands in."""
+        if variable.feature is None:
+            return frozenset((variable.table, column) for column in variable.source_columns)
+        return frozenset().union(*(self._columns(self.records[name]) for name in variable.feature.used))

@@ -533,12 +533,9 @@ class Curator:
         return adjustments(show, published, anchor)
 
     def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
-        """Variables of the request that carry a cap of their own, here or with a population that pays as well."""
-        used = document.variables(self.domain)
+        """Variables and records whose values the request reads and that carry a cap, here or with a population that pays as well."""
         capped = {name for other in overlaps for name in self.ledger.account(other).capped}
-        return tuple(
-            sorted(name for name in used if name in capped or self.domain.variable(name).is_sensitive)
-        )
+        return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
 
     def _check_universe(self, document: Asked) -> None:
         for member in members_of(document):

@@ -274,6 +274,7 @@ class RecordPart(VariablePart):
             label=self.label,
             column=self.column,
             is_confirmed=self.confirmed,
+            is_sensitive=self.sensitive,
             is_date=True,
             table=self.table or "",
         )
