@@ -197,6 +197,20 @@ def test_the_error_of_several_tables_is_unknown_where_one_is() -> None:
     assert all(np.isnan(largest_error(order)) for order in ([1.0, np.nan], [np.nan, 1.0]))
 
 
+def test_the_margin_of_a_difference_of_means_of_a_list_holds_whatever_they_share(tmp_path: Path) -> None:
+    """Two cells whose noise has a correlation of -1 differ by up to the sum of their margins, not its root of squares."""
+    rows = {"sex": ["f", "m"] * 60, "pay": list(range(120))}
+    declared = {"sex": {"categories": ["f", "m"]}, "pay": {"bounds": [0, 119], "step": 1}}
+    document = {"dataset": {"name": "d", "population": "p"}, "variables": declared}
+    asked = table(rows="sex", margins="all", measure="mean", of="pay", universe="complete", rho="0.5")
+    with Curator.open(rows, document, policy={"budget": {"rho": 1}}, ledger=tmp_path / "l.sqlite") as curator:
+        curator.register(by="me")
+        release = curator.release(asked)
+    shown = next(t for t in release.tables if t.measure == "mean" and t.space.size == 2)
+    margin = difference_margin(release, shown, 0, 1)
+    assert margin == pytest.approx(2.241403 * float(shown.std_error.sum()), rel=1e-5)
+
+
 def test_the_margin_of_a_difference_takes_in_the_covariance_of_combined_cells(tmp_path: Path) -> None:
     rows = {"sex": ["f", "m"] * 60, "area": ["a", "b", "c"] * 40}
     declared = {name: {"categories": sorted(set(column))} for name, column in rows.items()}

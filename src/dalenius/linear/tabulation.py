@@ -39,6 +39,11 @@ COLUMNS = ("value", "std_error", "lower", "upper", "status")
 SAMPLED = ("std_error_with_sampling", "lower_with_sampling", "upper_with_sampling")
 
 
+def is_listed(law: Law) -> bool:
+    """Whether what is shown combines two lists of margins, so that its cells share noise."""
+    return isinstance(law, Joint) and law.structure in (MEANS, WEIGHTED_LIST)
+
+
 def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
 

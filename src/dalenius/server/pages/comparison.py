@@ -1,8 +1,10 @@
 """Whether two released cells differ by more than their noise.
 
 Two cells of one measured block carry independent noise of one public law, so the law of their difference is its
-convolution with its mirror image, and the margin is exact. Cells that combine blocks get a normal margin at the sum of
-their variances, which is stated as such.
+convolution with its mirror image, and the margin is exact. Counts that combine blocks have a margin from their joint
+covariance. Other numbers of a list, its means above all, share noise whose covariance is not rebuilt here: each cell stays
+within its own margin at half of the error probability, and the sum of both margins holds whatever they share. Cells of
+one table that share no noise get a normal margin at the sum of their variances.
 """
 
 from math import sqrt
@@ -14,6 +16,7 @@ from dalenius.core.law import Additive
 from dalenius.core.release import Release, Table
 from dalenius.linear import joint
 from dalenius.linear.cells import half_widths, known
+from dalenius.linear.tabulation import is_listed
 
 _MOST_POINTS = 20_000
 
@@ -35,6 +38,8 @@ def difference_margin(
         spread = joint.covariance(release, table, pair)
         reach = joint.reach([block.law for block in release.blocks], confidence)
         return known(reach * sqrt(float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1])))
+    if joint.is_combined(release.law) or is_listed(release.law):
+        return known(float(half_widths(release, table, (1 + confidence) / 2)[pair].sum()))
     variance = float(table.variance[first] + table.variance[second])
     return known(NormalDist().inv_cdf(0.5 + confidence / 2) * sqrt(variance))
 
