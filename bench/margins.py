@@ -17,7 +17,7 @@ from dalenius.core.domain import Axis, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import SystemRandomness
-from dalenius.core.release import Table
+from dalenius.core.release import Table, Value
 from dalenius.linear.margins import all_margins
 from dalenius.methods.margins.plan import plan_list
 
@@ -69,9 +69,9 @@ def released(plan: TablePlan, source: Any) -> tuple[Table, ...]:
     for step in plan.measurements:
         drawn = step.draw(rng)
         exact = tuple(source.table(query) for query in step.needs)
-        block = step.block(step.run(exact, drawn, rng))
-        assert block is not None
-        blocks.append(block)
+        outcome = step.run(exact, drawn, rng)
+        assert isinstance(outcome, Value)
+        blocks.append(step.block(outcome))
     return plan.assemble(tuple(blocks))
 
 

@@ -12,7 +12,7 @@ from dalenius.core.law import Additive
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Provenance, Release
+from dalenius.core.release import Provenance, Release, Value
 from dalenius.core.sealed import Sealed
 from dalenius.inference.observation import from_values
 from dalenius.inference.observe import Seen, observe
@@ -94,9 +94,9 @@ def residual_release(counts: np.ndarray, rho: str) -> Release:
             kept = ["ab".index(a.variable) for a in query.space.axes]
             gone = tuple(i for i in range(2) if i not in kept)
             exact.append(Sealed(counts.sum(axis=gone).ravel().astype(np.int64)))
-        block = step.block(step.run(tuple(exact), step.draw(rng), rng))
-        assert block is not None
-        blocks.append(block)
+        outcome = step.run(tuple(exact), step.draw(rng), rng)
+        assert isinstance(outcome, Value)
+        blocks.append(step.block(outcome))
     return Release(
         blocks=tuple(blocks), tables=plan.assemble(tuple(blocks)), law=plan.law, provenance=PROVENANCE
     )

@@ -28,7 +28,7 @@ from scipy.stats import binomtest
 
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Block
+from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
@@ -109,11 +109,10 @@ def answered(plan: TablePlan, values: np.ndarray, seed: str) -> tuple[Estimated,
     while True:
         drawn = step.draw(rng)
         outcome = step.run((Sealed(values),), drawn, rng)
-        block = step.block(outcome)
-        assert block is not None
-        blocks.append(block)
+        assert isinstance(outcome, Value)
+        blocks.append(step.block(outcome))
         if isinstance(step, BlockTotals) and step.power == 1:
-            total = float(block.values[0] - drawn[0])
+            total = float(outcome.values[0] - drawn[0])
             exact = float(step.blocks.lower) + total * float(step.blocks.scale) / step.blocks.count
         try:
             step = steps.send(outcome)

@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Block
+from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
 from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
@@ -70,9 +70,8 @@ def answered(plan: TablePlan, values: np.ndarray, seed: str) -> tuple[Block, ...
     while True:
         exact = tuple(table_of(query, values) for query in step.needs)  # type: ignore[arg-type]
         outcome = step.run(exact, step.draw(rng), rng)
-        block = step.block(outcome)
-        assert block is not None
-        blocks.append(block)
+        assert isinstance(outcome, Value)
+        blocks.append(step.block(outcome))
         try:
             step = steps.send(outcome)
         except StopIteration:

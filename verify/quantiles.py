@@ -83,9 +83,8 @@ def answered(plan: TablePlan, values: np.ndarray, rng: RecordedRandomness) -> tu
     while step is not None:
         exact = Sealed(np.array([len(values)]) if step.name == "count" else values)
         outcome = step.run((exact,), step.draw(rng), rng)
-        block = step.block(outcome)
-        assert block is not None and isinstance(outcome, Value)
-        blocks.append(block)
+        assert isinstance(outcome, Value)
+        blocks.append(step.block(outcome))
         try:
             step = steps.send(outcome)
         except StopIteration:

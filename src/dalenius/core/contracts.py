@@ -21,7 +21,7 @@ from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Labels, LabelsQuery, Query, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, Outcome, Release
+from dalenius.core.release import Block, Outcome, Release, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 
@@ -265,8 +265,8 @@ class Measurement(Protocol):
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The private answer. Must not raise for any content of the data."""
 
-    def block(self, outcome: Outcome) -> Block | None:
-        """The outcome as a released block; None for no reply."""
+    def block(self, outcome: Value) -> Block:
+        """The value as a released block."""
 
 
 @runtime_checkable

@@ -115,11 +115,11 @@ def _drive(
         stage("measuring")
         exact = _fetch(source, measurement.needs)
         outcome = measurement.run(exact, drawn, rng)
-        block = measurement.block(outcome)
-        if block is None or isinstance(outcome, NoReply):
-            block = None
+        if isinstance(outcome, NoReply):
             silent.append(measurement.name)
-        by_step.append(block)
+            by_step.append(None)
+        else:
+            by_step.append(measurement.block(outcome))
         try:
             measurement = steps.send(outcome)
         except StopIteration:

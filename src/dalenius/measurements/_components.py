@@ -14,7 +14,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, TableQuery
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome
+from dalenius.core.release import Block, Value
 from dalenius.exact.gaussian_vector import smoothed
 from dalenius.linear.amounts import Amounts
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -84,10 +84,8 @@ def differences(array: IntArray, first: int = 0) -> IntArray:
     return out
 
 
-def components_block(name: str, outcome: Outcome, law: Joint) -> Block | None:
+def components_block(name: str, outcome: Value, law: Joint) -> Block:
     """One array: the components one after the other."""
-    if isinstance(outcome, NoReply):
-        return None
     labels = numbered(len(outcome.values))
     space = CellSpace((Axis(variable=name, labels=labels),))
     return Block(name=name, space=space, values=outcome.values, law=law, role="residual components")

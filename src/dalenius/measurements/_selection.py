@@ -17,7 +17,7 @@ from dalenius.core.law import IntArray, Joint, Law
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Value
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.measurements._example import COUNTS, TOTALS, MeasurementExample, on_cells
 from dalenius.statistics.count import Count
@@ -75,10 +75,8 @@ def chosen(cell: int) -> Value:
     return Value(np.array([cell], dtype=np.int64))
 
 
-def selection_block(name: str, outcome: Outcome, law: Law) -> Block | None:
+def selection_block(name: str, outcome: Value, law: Law) -> Block:
     """The selected position, over a one-cell space."""
-    if isinstance(outcome, NoReply):
-        return None
     space = CellSpace((Axis(variable=name, labels=("selected",)),))
     return Block(name=name, space=space, values=outcome.values, law=law, role="selection")
 
@@ -123,7 +121,7 @@ class CellSelection:
         """The scores of the candidates."""
         return (self.scores.query,)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
 

@@ -36,7 +36,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, RowsQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate
@@ -181,10 +181,8 @@ class ApproximateQuantiles:
             answers[cell] = 0 if cell in structural else np.array(chosen) // fine
         return Value(answers.reshape(-1))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The released array."""
-        if isinstance(outcome, NoReply):
-            return None
         labels = tuple(f"rank {k + 1}" for k in range(self.answers))
         axis = Axis(variable="rank", labels=labels)
         zeros = frozenset((*cell, k) for cell in self.space.structural_zeros for k in range(len(labels)))

@@ -43,7 +43,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, RowsQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.sampling import sample
@@ -143,10 +143,8 @@ class BlockTotals:
         """The answers, in integers."""
         return Value(self.exact(self.blocks.drawn(exact[0].open_below_the_gate(), rng)) + drawn)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The released answers."""
-        if isinstance(outcome, NoReply):
-            return None
         axes = (Axis(variable="answer", labels=("sum", SILENT)),) if self.weight else ()
         return Block(name=self.name, space=CellSpace(axes), values=outcome.values, law=self.law)
 

@@ -37,7 +37,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Aggregate, Query
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import sqrt_upper
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import (
@@ -175,10 +175,8 @@ class BootstrapTotals:
             squares = [max(2 * m * m, r * r) for m, r in zip(largest, ranges, strict=True)]
         return [sqrt_upper(max(self.floor**2, s) / (2 * self.rho)) for s in squares]
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The totals; nothing about the scale."""
-        if isinstance(outcome, NoReply):
-            return None
         space = self.statistic.query.space
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 

@@ -30,7 +30,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import (
@@ -150,10 +150,8 @@ class CandidateBounds:
         lower, upper = select_counted(down, self.tail, w, rng), select_counted(up, 1 - self.tail, w, rng)
         return Value(np.array(parted(lower, upper, len(self.candidates)), dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The places of both bounds."""
-        if isinstance(outcome, NoReply):
-            return None
         space = CellSpace((Axis(variable=self.variable, labels=("lower bound", "upper bound")),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="bounds")
 

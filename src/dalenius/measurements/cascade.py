@@ -180,10 +180,8 @@ class Cascade:
                 return Value(np.array([saturated(answer + noises[place]), place], dtype=np.int64))
         return NoReply()
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space, with the law of the bound that passed."""
-        if isinstance(outcome, NoReply):
-            return None
         place = int(outcome.values[1])
         answer, variable = Value(outcome.values[:1]), self.statistic.query.value
         block = block_of(self.name, self.statistic, variable, answer, self.laws[place])

@@ -25,7 +25,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
@@ -94,10 +94,8 @@ class ClippedTotals:
         answer[list(self.space.structural_indices)] = 0
         return Value(answer)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The totals."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="totals")
 
     @classmethod

@@ -102,7 +102,7 @@ class DataDependentSelection:
         scale = 2 * max(self.floor, self.largest_change(minima, maxima)) / self.epsilon
         return Value(np.array([noisy_argmax(totals, drawn, scale)], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
 

@@ -31,7 +31,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact.quantile_selection import (
@@ -132,10 +132,8 @@ class ExponentialQuantile:
         answer = select(exact[0].open_below_the_gate(), self.low, self.high, self.q, w, rng)
         return Value(np.array([answer], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space."""
-        if isinstance(outcome, NoReply):
-            return None
         space = CellSpace((Axis(variable=self.query.value, labels=(f"quantile {plain(self.q)}",)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="quantile")
 

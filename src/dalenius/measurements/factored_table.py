@@ -30,7 +30,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
 from dalenius.linear.range_law import RangeLaw
@@ -110,10 +110,8 @@ class FactoredTable:
         table[list(self.query.space.structural_indices)] = 0
         return Value(self._law.measured(table).ravel() + drawn)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """One array of combinations."""
-        if isinstance(outcome, NoReply):
-            return None
         labels = numbered(len(outcome.values))
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="combinations")

@@ -32,7 +32,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
@@ -158,10 +158,8 @@ class Fourier:
             values.append(int(counts))
         return Value(np.array(values, dtype=np.int64) + drawn)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """One number for each coefficient."""
-        if isinstance(outcome, NoReply):
-            return None
         labels = tuple(" x ".join(self.axes[a].name for a in m) or "total" for m in self.noise)
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(

@@ -31,7 +31,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import log_upper
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.perturbation import perturb
@@ -161,10 +161,8 @@ class Hellinger:
         shown[list(self.query.space.structural_indices)] = 0
         return Value(shown)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The released array."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     @classmethod

@@ -30,7 +30,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged
 from dalenius.exact.keyed import keyed_noise
@@ -43,7 +43,7 @@ __all__ = ["KeyedList"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyedList:
-    """All cells of a list, or some of them by position, with noise that is the same at every call."""
+    """All cells of a list, with noise that is the same at every call."""
 
     name: str
     query: TableQuery
@@ -52,7 +52,6 @@ class KeyedList:
     registered: str = ""
     fingerprint: str = ""
     secret: bytes = b""
-    cells: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.registered != self.fingerprint:
@@ -90,7 +89,7 @@ class KeyedList:
         return (self.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The whole list, however few of its cells are asked for."""
+        """The whole list, however few of its cells a table shows."""
         exact = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
         return PrivacyProfile(
             relation=exact.relation,
@@ -104,14 +103,8 @@ class KeyedList:
             evidence=self.evidence,
         )
 
-    @property
-    def _wanted(self) -> IntArray:
-        if self.cells is None:
-            return np.arange(self.query.space.size, dtype=np.int64)
-        return np.array(self.cells, dtype=np.int64)
-
     def draw(self, rng: RandomSource) -> IntArray:
-        """The keyed noise of the wanted cells; the random source is not used."""
+        """The keyed noise of every cell; the random source is not used."""
         description = {
             "population": self.domain.population,
             "reading": _reading(self.domain),
@@ -123,18 +116,17 @@ class KeyedList:
             "structural_zeros": [list(cell) for cell in sorted(self.query.space.structural_zeros)],
             "where": [[f.variable, list(f.codes), f.low, f.high] for f in self.query.where],
         }
-        noise = keyed_noise(self.mechanism, self._wanted, self.secret, description)
-        noise[np.isin(self._wanted, self.query.space.structural_indices)] = 0
+        cells = np.arange(self.query.space.size, dtype=np.int64)
+        noise = keyed_noise(self.mechanism, cells, self.secret, description)
+        noise[list(self.query.space.structural_indices)] = 0
         return noise
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
-        return Value(exact[0].open_below_the_gate()[self._wanted] + drawn)
+        return Value(exact[0].open_below_the_gate() + drawn)
 
-    def block(self, outcome: Outcome) -> Block | None:
-        """The whole list as a block; a part of it only inside sums."""
-        if isinstance(outcome, NoReply) or self.cells is not None:
-            return None
+    def block(self, outcome: Value) -> Block:
+        """The whole list as a block."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     @classmethod

@@ -38,7 +38,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Labels, LabelsQuery, Query
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import exp_lower
-from dalenius.core.release import Block, LabelledValue, NoReply, Outcome
+from dalenius.core.release import Block, LabelledValue, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import InternalError, ParameterError, Unsupported
@@ -159,10 +159,8 @@ class LabelSelection:
         names = tuple(label for (label, _), keep in zip(labels, is_listed.tolist(), strict=True) if keep)
         return LabelledValue(values, names)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The listed texts in the order of their code points, and the rest."""
-        if isinstance(outcome, NoReply):
-            return None
         assert isinstance(outcome, LabelledValue)
         return Block(
             name=self.name,

@@ -26,7 +26,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import score_change, score_weights, select
@@ -112,10 +112,8 @@ class LearnedBounds:
         bounds = [max(self.least, select(x, 0, self.largest, self.q, w, rng)) for x in lists]
         return Value(np.array(bounds, dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The bounds, published with the totals."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="bounds")
 
     @classmethod

@@ -135,7 +135,7 @@ class LocalLaplace:
             return self.statistic.bootstrap(values, self.neighbours)
         return self.statistic.local(values, self.neighbours, self.group)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space; nothing about the scale."""
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 

@@ -19,7 +19,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
@@ -111,10 +111,8 @@ class Noisy:
         answer = statistic.combine(content) if _is_combined(statistic) else content[0]
         return Value(np.add(answer, drawn, dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The released array."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law)
 
     @classmethod

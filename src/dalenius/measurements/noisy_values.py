@@ -23,7 +23,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.ideal_rounding import saturated
@@ -98,10 +98,8 @@ class NoisyValues:
         answer = self.statistic.value(lists if isinstance(self.statistic, ListsStatistic) else lists[0])
         return Value(np.array([saturated(answer + drawn)], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space."""
-        if isinstance(outcome, NoReply):
-            return None
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(self.name,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 

@@ -121,7 +121,7 @@ class ProposeTestRelease:
             return NoReply()
         return Value(np.array([answer], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space."""
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 

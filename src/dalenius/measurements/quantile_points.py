@@ -34,7 +34,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import Score, check_rate
@@ -190,10 +190,8 @@ class QuantilePoints:
             answers[cell] = 0 if cell in structural else np.array(chosen) // fine
         return Value(answers.reshape(-1))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The released array."""
-        if isinstance(outcome, NoReply):
-            return None
         labels = tuple(f"point {k + 1}" for k in range(len(points_of(len(self.q)))))
         axis = Axis(variable="point", labels=labels)
         zeros = frozenset((*cell, k) for cell in self.space.structural_zeros for k in range(len(labels)))

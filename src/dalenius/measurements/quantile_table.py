@@ -31,7 +31,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import Score, check_rate, score_change, score_weights, select
@@ -121,10 +121,8 @@ class QuantileTable:
             answers[i] = 0 if i in structural else chosen
         return Value(answers)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The released array."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="quantile")
 
     @classmethod

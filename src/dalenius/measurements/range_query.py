@@ -29,7 +29,7 @@ from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Filter, Query, TableQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
@@ -124,10 +124,8 @@ class RangeQuery:
             answer = max(0, min(int(self.size or 0), answer))
         return Value(np.array([answer], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space."""
-        if isinstance(outcome, NoReply):
-            return None
         space: CellSpace = self.query.space
         role = "table" if self.clamp is Clamp.NONE else "clamped"
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)

@@ -36,7 +36,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.ideal_rounding import saturated
@@ -175,10 +175,8 @@ class ResampledTotals:
         zeros = frozenset((*cell, k) for cell in self.space.structural_zeros for k in range(len(labels)))
         return CellSpace((*self.space.axes, Axis(variable=name, labels=labels)), zeros)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The noisy totals, one for each cell and replicate, and the sums beside them."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(
             name=self.name, space=self.whole_space, values=outcome.values, law=self.law, role="replicates"
         )

@@ -150,7 +150,7 @@ class Residual:
             parts.append(differences(scaled).ravel())
         return Value(np.concatenate(parts))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """One array: the components one after the other, in the order of `grid`."""
         return components_block(self.name, outcome, self.law)
 

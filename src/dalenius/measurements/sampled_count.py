@@ -31,7 +31,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import exp_lower
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.amplification import Scheme, SecretSample
@@ -105,10 +105,8 @@ class SampledCount:
         counts = np.maximum(exact[0].open_below_the_gate(), 0)
         return Value(thinned(counts, self.fraction, rng) + drawn)
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """What was measured, before it is divided."""
-        if isinstance(outcome, NoReply):
-            return None
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     @classmethod

@@ -122,7 +122,7 @@ class Smooth:
             answer = max(self.statistic.low * unit, min(self.statistic.high * unit, answer))
         return Value(np.array([answer], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space; nothing about the scale."""
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 

@@ -173,7 +173,7 @@ class TreeResidual:
             parts.append(differences(scaled, 1).ravel())
         return Value(np.concatenate(parts))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """One array: the parts one after the other, in the order of `grid`."""
         return components_block(self.name, outcome, self.law)
 

@@ -34,7 +34,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.sampling import sample
@@ -153,10 +153,8 @@ class UnboundedQuantile:
         answer = self.thresholds[int(passes[0])] if len(passes) else self.high
         return Value(np.array([answer], dtype=np.int64))
 
-    def block(self, outcome: Outcome) -> Block | None:
+    def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space."""
-        if isinstance(outcome, NoReply):
-            return None
         space = CellSpace((Axis(variable=self.query.value, labels=(f"quantile {plain(self.q)}",)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="quantile")
 

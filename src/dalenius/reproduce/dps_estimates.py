@@ -84,9 +84,9 @@ def _answer(plan: TablePlan, values: Values, rng: RecordedRandomness) -> float:
     """The shown number of a plan of additive sums."""
     blocks = []
     for step in plan.measurements:
-        block = step.block(step.run((Sealed(values),), step.draw(rng), rng))
-        assert block is not None
-        blocks.append(block)
+        outcome = step.run((Sealed(values),), step.draw(rng), rng)
+        assert isinstance(outcome, Value)
+        blocks.append(step.block(outcome))
     return float(estimated(plan.law, blocks, 1).values[0])  # type: ignore[arg-type]
 
 

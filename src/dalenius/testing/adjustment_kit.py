@@ -14,7 +14,7 @@ import numpy as np
 from dalenius.core.contracts import Adjustment
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Release
+from dalenius.core.release import Release, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.publish._format import document, formats
@@ -96,9 +96,9 @@ def simulated(number: int) -> tuple[Release, ...]:
         blocks = []
         for measurement in plan.measurements:
             exact = tuple(source.table(need) for need in measurement.needs if isinstance(need, TableQuery))
-            block = measurement.block(measurement.run(exact, measurement.draw(rng), rng))
-            assert block is not None
-            blocks.append(block)
+            outcome = measurement.run(exact, measurement.draw(rng), rng)
+            assert isinstance(outcome, Value)
+            blocks.append(measurement.block(outcome))
         releases.append(first.with_(blocks=tuple(blocks), tables=plan.assemble(tuple(blocks))))
     return tuple(releases)
 

@@ -239,7 +239,8 @@ class _Trial:
         everyone = units(self.example.rows, self.neighbours.max_rows)
         for data in ((), (everyone[0],) * 40, tuple(everyone) * 7):
             outcome = self._run(self.example.step, data, data, self.example.step.draw(rng), rng)
-            self.example.step.block(outcome)
+            if isinstance(outcome, Value):
+                self.example.step.block(outcome)
 
 
 def _values(outcome: Outcome) -> Sequence[int]:

@@ -17,7 +17,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Block, NoReply, Table
+from dalenius.core.release import Block, Table, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.testing.asking import plan_of
@@ -144,10 +144,8 @@ class _Probe:
         for measurement, noise in zip(self.plan.measurements, drawn, strict=True):
             exact = tuple(source.table(need) for need in measurement.needs)  # type: ignore[arg-type]
             outcome = measurement.run(exact, noise, RecordedRandomness("no coins"))
-            assert not isinstance(outcome, NoReply)
-            block = measurement.block(outcome)
-            assert block is not None
-            blocks.append(block)
+            assert isinstance(outcome, Value)
+            blocks.append(measurement.block(outcome))
         return tuple(blocks)
 
     def _drawn(self, rng: RecordedRandomness) -> list[Any]:

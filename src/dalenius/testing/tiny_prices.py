@@ -38,9 +38,7 @@ def silent_tables(plan: TablePlan, domain: Domain, rows: Sequence[Row]) -> tuple
     """What the plan would show of these rows if all noise were 0."""
     blocks = []
     for measurement in plan.measurements:
-        block = measurement.block(Value(_Step(measurement, domain).values(rows).astype(np.int64)))
-        assert block is not None
-        blocks.append(block)
+        blocks.append(measurement.block(Value(_Step(measurement, domain).values(rows).astype(np.int64))))
     return plan.assemble(tuple(blocks))
 
 
