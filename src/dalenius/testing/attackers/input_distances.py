@@ -157,7 +157,7 @@ def _norms(shift: FloatArray, stated: Sensitivity) -> float:
         (float((size**2).sum()), float(stated.l2_squared)),
         (float(size.max()), float(stated.linf)),
     )
-    return max(found / most if most else inf for found, most in pairs if found)
+    return max(distance / most if most else inf for distance, most in pairs if distance)
 
 
 def _chosen_ratio(before: StepRecord, record: StepRecord, step: Measurement) -> float | None:

@@ -41,7 +41,7 @@ from dalenius.measurements import (
     quantile_points,
     range_query,
 )
-from dalenius.measurements._blocks import Blocks
+from dalenius.measurements._blocks import Blocks, Reports
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 _SELECTIONS = (exponential_selection, permute_and_flip)
@@ -249,10 +249,10 @@ def _unspread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
     return values * fineness
 
 
-def _parted(blocks: Blocks, values: IntArray, rng: RandomSource) -> IntArray:
+def _parted(blocks: Blocks, values: IntArray, rng: RandomSource) -> Reports:
     """Every record has a block by chance, each by itself; here by its value, so that records of both sides have the same."""
     keys = values if values.ndim == 1 else values.sum(axis=1)
-    return blocks.numbers(values, np.asarray(keys % blocks.count, dtype=np.int64))
+    return blocks.reports(values, np.asarray(keys % blocks.count, dtype=np.int64))
 
 
 def play(
