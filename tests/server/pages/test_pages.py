@@ -502,7 +502,7 @@ def test_two_numbers_are_compared_only_where_their_difference_has_a_margin(app: 
             reader.get(f"/language/{code}")
             answer = reader.get(f"{where}/compare?a=0&b=1")
             text = answer.text
-            assert answer.status_code == 200 and 'id="compare-v"' in text
+            assert answer.status_code == 200
             is_known = bool(re.search(r"<dd>± [0-9]", text))
             assert bool(re.search(rf'id="compare-v">[^<]*{verdicts}', text)) is is_known, text
             assert "nan" not in text.split("compare-v")[-1] and "± –" not in text
