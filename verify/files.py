@@ -9,7 +9,8 @@ group's own value, that with sampling against the file's; of a quantile it is en
 band must hold at every point of its curve. A measure whose truth is not known here fails the claim.
 In no setting (file, request, table, kind), under either relation and under both together (2,000 cells), a binomial test at .0005 rejects 93.5 %; or,
 with sampling, one point less than the textbook's interval without noise covers on the same samples, where that is less (long tails,
-few values). Cells in which no interval is given hold nothing and deny nothing: their share is stated. Methods that limit the number of cells
+few values). Covariances and correlations say that their error of sampling is that of two jointly normal numbers, and are compared with the textbook's
+interval for those: where numbers are not normal, privacy noise must not make it worse. Cells in which no interval is given hold nothing and deny nothing: their share is stated. Methods that limit the number of cells
 are asked for parts of the samples; families, which are fitted cell by cell, for 50 cells of each file and relation; what has fewer than 1,000 cells is judged over all files
 together. Intervals with sampling of a family assume it, and no file follows one: `families` judges them. Those of blocks stand in `blocks`.
 Single numbers that no variable parts into cells (`range_count`, `propose_test_release`) are not judged here. The bounds have stood since before the first run;

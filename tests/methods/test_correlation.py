@@ -8,7 +8,11 @@ from tests.methods.pairs import asked
 
 from dalenius import Curator, table
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
+from dalenius.inference import intervals
+from dalenius.publish.to_csv import to_csv
+from dalenius.spec.speech import caption
 
 
 def test_the_answer_is_the_known_one() -> None:
@@ -22,21 +26,59 @@ def test_a_variable_with_itself_is_refused() -> None:
         asked({"measure": "correlation", "of": "x", "other": "x"})
 
 
+def released(
+    folder: Path, x: np.ndarray, y: np.ndarray, high: int, rho: float, measure: str = "correlation"
+) -> Release:
+    """Of 300 samples of 80 pairs, stacked as the cells of one table; x is declared up to 100, y up to `high`."""
+    samples = [f"s{k}" for k in range(300)]
+    declared = {
+        "dataset": {"name": "pairs", "population": "pairs", "public": True},
+        "variables": {
+            "sample": {"categories": samples},
+            "x": {"bounds": [0, 100], "step": 1},
+            "y": {"bounds": [0, high], "step": 1},
+        },
+    }
+    rows = {"sample": np.repeat(samples, 80), "x": x, "y": y}
+    randomness, rules = RecordedRandomness("pairs"), {"budget": {"rho": 100}}
+    with Curator.open(rows, declared, ledger=folder / "l.sqlite", policy=rules, rng=randomness) as curator:
+        curator.register()
+        return curator.release(table(rows=["sample"], measure=measure, of="x", other="y", rho=rho))
+
+
 def test_intervals_reach_a_perfect_correlation(tmp_path: Path) -> None:
     """Two columns that say the same in 300 samples: half of the intervals ended below one."""
-    rng, samples = np.random.default_rng(5), [f"s{k}" for k in range(300)]
-    values = rng.integers(0, 50, 300 * 80)
-    number = {"bounds": [0, 100], "step": 1}
-    declared = {
-        "dataset": {"name": "twice", "population": "twice", "public": True},
-        "variables": {"sample": {"categories": samples}, "x": number, "y": number},
-    }
-    rows = {"sample": np.repeat(samples, 80), "x": values, "y": values}
-    rules = {"budget": {"rho": 100}}
-    with Curator.open(
-        rows, declared, ledger=tmp_path / "l.sqlite", policy=rules, rng=RecordedRandomness("twice")
-    ) as curator:
-        curator.register()
-        release = curator.release(table(rows=["sample"], measure="correlation", of="x", other="y", rho=20))
+    values = np.random.default_rng(5).integers(0, 50, 300 * 80)
+    release = released(tmp_path, values, values, 100, 20)
     for with_sampling in (False, True):
         assert (release.interval(with_sampling=with_sampling)[1] == 1).mean() >= 0.93
+
+
+@pytest.mark.parametrize(("high", "widest"), [(150, 0.4), (1000, 2)])
+def test_intervals_hold_where_the_bounds_of_one_number_are_far_too_wide(
+    high: int, widest: float, tmp_path: Path
+) -> None:
+    """A strong correlation; and noise of a variance as large as the variance, where no first-order error holds."""
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 100, 300 * 80)
+    y = np.minimum(x // 2 + rng.integers(0, 17, 300 * 80), 66)
+    release = released(tmp_path, x, y, high, 20)
+    pairs = zip(x.reshape(300, 80), y.reshape(300, 80), strict=True)
+    own = np.array([np.corrcoef(*pair)[0, 1] for pair in pairs])
+    lower, upper = release.interval()
+    assert (
+        (lower <= own) & (own <= upper)
+    ).mean() >= 0.91  # a binomial test at .0005 rejects 93.5 % below .885
+
+
+@pytest.mark.parametrize("measure", ["correlation", "covariance"])
+def test_errors_with_sampling_say_that_they_are_those_of_normal_numbers(measure: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    release = released(tmp_path, *rng.integers(0, 50, (2, 300 * 80)), 100, 20, measure)
+    english, german = "the two numbers are jointly normal", "die beiden Zahlen gemeinsam normalverteilt sind"
+    assert english in caption(release, release.table)
+    assert german in caption(release, release.table, language="de")
+    assert english in to_csv(release).splitlines()[1]
+    assert any(english in note for note in release.provenance.warnings)
+    assert english in str(intervals(release, kind="parameter"))
+    assert english not in str(intervals(release))

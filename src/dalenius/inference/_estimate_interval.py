@@ -6,10 +6,18 @@ from dalenius.core.estimate import Kind
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
-from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_clusters, refuse_weights
+from dalenius.inference.drawn import (
+    IF_NORMAL,
+    Drawn,
+    condition,
+    drawn_as,
+    refuse_census,
+    refuse_clusters,
+    refuse_weights,
+)
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
+from dalenius.linear.estimates import assumes_normal, curves_of, deconvolved_ends, is_certified, is_resampled
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
@@ -43,6 +51,11 @@ def _deconvolved(
             'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their replicates.'
         )
     return deconvolved_ends(release.law, release.blocks, table.space.size, confidence)
+
+
+def _notes(release: Release, drawn: Drawn) -> tuple[str, ...]:
+    """What an interval with sampling assumes."""
+    return (condition(drawn), *((IF_NORMAL,) if assumes_normal(release.law) else ()))
 
 
 def estimate_intervals(
@@ -93,6 +106,6 @@ def estimate_intervals(
         kind=kind,
         method=how,
         is_simultaneous=together,
-        notes=(condition(drawn),) if kind is Kind.NOISE_AND_SAMPLING else (),
+        notes=_notes(release, drawn) if kind is Kind.NOISE_AND_SAMPLING else (),
         structural_zeros=frozenset(zeros),
     )

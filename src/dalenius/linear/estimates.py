@@ -4,7 +4,7 @@ noise               the error of the released number for the finite population: 
 noise and sampling  its error for the process behind the population: privacy noise and sampling
 
 A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
-treated on the log scale and correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
+treated on the log scale, and the sampling error of correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
 by one, with replacement: sums of squared weights, at least what a design of independent inclusions has. Where a unit has up to k rows,
 the variance of sampling is k times that of independent rows (`core/estimate.py`).
 
@@ -70,6 +70,11 @@ def is_resampled(law: Law) -> bool:
 def is_certified(law: Law) -> bool:
     """Whether they are quantiles between certified ends."""
     return isinstance(law, Joint) and law.parameters.get("estimate") == QUANTILES
+
+
+def assumes_normal(law: Law) -> bool:
+    """Whether the error of sampling is that of two jointly normal numbers: fourth moments of pairs are not measured."""
+    return isinstance(law, Joint) and law.parameters.get("estimate") in ("covariance", "correlation")
 
 
 def curves_of(law: Law, cells: int) -> int | None:
@@ -585,20 +590,49 @@ def _covariance(parts: Parts) -> Estimated:
     return _smooth(wider * xy, gradient, sampled, np.zeros(1), scale=parts.number("scale", 1), shape=_plain)
 
 
+# A correlation divides by two variances: where the noise of one is more than this part of it, nothing is said.
+GUARD = 3
+
+
 def _correlation(parts: Parts) -> Estimated:
-    n, (xx, yy, xy), gradients = _co_moments(parts)
+    """Covariance over the root of both variances: Fieller's interval for the noise, Fisher's for sampling, put together by their distances."""
+    n, (xx, yy, xy), (of_x, of_y, product) = _co_moments(parts)
     is_known = (xx > 0) & (yy > 0)
     xx, yy = np.where(is_known, xx, np.nan), np.where(is_known, yy, np.nan)
     root = np.sqrt(xx * yy)
     value = np.clip(xy / root, -1.0, 1.0)
-    gradient = (
-        gradients[2]
-        .times(1 / root)
-        .plus(gradients[0], -value / (2 * xx))
-        .plus(gradients[1], -value / (2 * yy))
-    )
-    sampled = (1 - value**2) ** 2 / np.maximum(n / parts.rows - 3, 1)
-    return _smooth(value, gradient, sampled, np.zeros(1), scale=1.0, shape=_fisher)
+    spread = of_x.times(np.sqrt(yy / xx) / 2).plus(of_y, np.sqrt(xx / yy) / 2)
+    residual = product.plus(spread, -value)
+    is_sure = (xx > GUARD * np.sqrt(of_x.variance)) & (yy > GUARD * np.sqrt(of_y.variance))
+    degrees = np.maximum(n / parts.rows - 3, 1)
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        q = reach(confidence, np.maximum(residual.variance, 1e-300), fourth=residual.fourth)
+        square = root**2 - q**2 * spread.variance
+        lower, upper = _roots(
+            square,
+            value * root**2 - q**2 * product.covariance(spread),
+            (value * root) ** 2 - q**2 * product.variance,
+        )
+        is_bounded = is_sure & (square > 0)
+        lower = np.where(is_bounded, np.maximum(lower, -1.0), -1.0)
+        upper = np.where(is_bounded, np.minimum(upper, 1.0), 1.0)
+        if not is_sampling:
+            return lower, upper
+        reached = NormalDist().inv_cdf(0.5 + confidence / 2) / np.sqrt(degrees)
+        below = np.maximum(value - _fisher(value, -reached), lower - _fisher(lower, -reached))
+        above = np.maximum(_fisher(value, reached) - value, _fisher(upper, reached) - upper)
+        return value - np.hypot(value - lower, below), value + np.hypot(upper - value, above)
+
+    noise = residual.variance / root**2
+    sampled = noise + (1 - value**2) ** 2 / degrees
+    return Estimated(values=value, variance=noise, sampled=sampled, ends=ends)
+
+
+def _fisher(value: FloatArray, move: FloatArray) -> FloatArray:
+    """A correlation moved on the scale of the inverse hyperbolic tangent, on which one is infinitely far."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.tanh(np.arctanh(value) + move))
 
 
 Shape = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
@@ -641,15 +675,6 @@ def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, Float
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         factor = np.exp(np.where(is_large, half / value, 0.0))
     return np.where(is_large, value / factor, 0.0), np.where(is_large, value * factor, value + half)
-
-
-def _fisher(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """On the scale of the inverse hyperbolic tangent, on which one is infinitely far: an end that may reach it is one."""
-    inside = np.clip(value, -0.999999, 0.999999)
-    with np.errstate(over="ignore"):
-        wide = half / (1 - inside**2)
-    lower, upper = np.tanh(np.arctanh(inside) - wide), np.tanh(np.arctanh(inside) + wide)
-    return np.where(value - half <= -1, -1.0, lower), np.where(value + half >= 1, 1.0, upper)
 
 
 ESTIMATES: dict[str, Callable[[Parts], Estimated]] = {

@@ -9,7 +9,7 @@ from dalenius.core.domain import Bounds
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.errors import Unsupported
-from dalenius.methods._design import design_notes
+from dalenius.methods._design import design_notes, has_sampling
 from dalenius.methods._moments import (
     CLIPPED,
     MeasuredPart,
@@ -33,7 +33,6 @@ from dalenius.statistics.moment import Moment
 
 OTHER = "total of the other"
 OTHER_SQUARES = "squares of the other"
-NORMAL = remark("normal_data")
 WITH_ANOTHER = {
     "other": FormField(kind=FieldKind.VARIABLE, labels={"en": "With", "de": "Mit"}, is_needed=True)
 }
@@ -163,5 +162,9 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
         | constants(bounds)
         | of_both(question, other),
         (-largest, largest) if is_covariance else (Fraction(-1), Fraction(1)),
-        warnings=(CLIPPED, NORMAL, *design_notes(question)),
+        warnings=(
+            CLIPPED,
+            *((remark("normal_data"),) if has_sampling(question) else ()),
+            *design_notes(question),
+        ),
     )

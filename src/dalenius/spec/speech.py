@@ -19,6 +19,7 @@ from dalenius.core.plan import margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import is_one_number
 from dalenius.linear.display import INEXACT, WHOLE, Display
+from dalenius.linear.estimates import assumes_normal
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
 
@@ -61,19 +62,26 @@ _SAMPLED = {
     " zusammen.",
 }
 _SAMPLED_IF = {
-    "en": "The margin with sampling is for the process behind the records, if the {units} were drawn independently: privacy noise and"
-    " sampling together.",
-    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, wenn die {units} unabhängig voneinander"
-    " gezogen wurden: Schutzrauschen und Stichprobe zusammen.",
+    "en": "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling together.",
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, {condition}: Schutzrauschen und"
+    " Stichprobe zusammen.",
 }
 _DRAWN = {
-    False: {"en": "records", "de": "Datensätze"},
-    True: {"en": "units", "de": "Einheiten"},
+    False: {
+        "en": "the records were drawn independently",
+        "de": "die Datensätze unabhängig voneinander gezogen wurden",
+    },
+    True: {
+        "en": "the units were drawn independently",
+        "de": "die Einheiten unabhängig voneinander gezogen wurden",
+    },
 }
-_CONDITION = {
-    "en": "if the {units} were drawn independently",
-    "de": "wenn die {units} unabhängig voneinander gezogen wurden",
+_NORMAL = {
+    "en": "the two numbers are jointly normal",
+    "de": "die beiden Zahlen gemeinsam normalverteilt sind",
 }
+_CONDITION = {"en": "if {assumed}", "de": "wenn {assumed}"}
+_AND = {"en": " and ", "de": " und "}
 _EXPECTED_WITH_SAMPLING = {
     "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds.",
     "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte gleichmäßig über die"
@@ -298,19 +306,20 @@ def caption(
 
 
 def _sampled(release: Release, language: str) -> str:
-    """What the margin with sampling is for: a condition stands in it unless the data set says how its records were drawn."""
-    if release.provenance.draws:
-        return said(_SAMPLED, language)
-    has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
-    return said(_SAMPLED_IF, language).format(units=said(_DRAWN[has_several], language))
+    """What the margin with sampling is for, and under which condition."""
+    condition = sampling_condition(release, language)
+    return said(_SAMPLED_IF, language).format(condition=condition) if condition else said(_SAMPLED, language)
 
 
 def sampling_condition(release: Release, language: str = DEFAULT) -> str:
-    """The condition of errors with sampling in a few words, for files without captions; empty where the design is declared."""
-    if release.provenance.draws:
-        return ""
+    """What errors with sampling assume: independent draws where no design is declared, and normal numbers where the formula takes them so.
+
+    In a few words, for captions and for files without them; empty where nothing is assumed.
+    """
     has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
-    return said(_CONDITION, language).format(units=said(_DRAWN[has_several], language))
+    assumed = [] if release.provenance.draws else [said(_DRAWN[has_several], language)]
+    assumed += [said(_NORMAL, language)] if assumes_normal(release.law) else []
+    return said(_CONDITION, language).format(assumed=said(_AND, language).join(assumed)) if assumed else ""
 
 
 def rounding(display: Display, language: str = DEFAULT) -> str:
