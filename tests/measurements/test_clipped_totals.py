@@ -97,8 +97,11 @@ def test_cell_queries_take_the_axes_apart():
         ((1,), 50, 99),
     ]
     wide = Axis(variable="g", labels=tuple(map(str, range(501))), codes=tuple(range(501)))
-    with pytest.raises(TooLarge):
+    with pytest.raises(
+        TooLarge, match=r"Values of 'x' .* at most 500 cells; this one has 501. Leave out"
+    ) as refused:
         cell_queries(domain(), "x", CellSpace((wide,)))
+    assert refused.value.detail == {"limit": 500, "received": 501}
 
 
 def totals(share: object) -> dict[str, Any]:

@@ -42,7 +42,12 @@ def cell_queries(
 ) -> tuple[ValuesQuery, ...]:
     """The values of one variable in every cell of a space, as filters on the axes; structural zeros included."""
     if space.size > MOST_CELLS:
-        raise TooLarge(f"Bounds are learned for at most {MOST_CELLS} cells; received {space.size}.")
+        raise TooLarge(
+            f"Values of {variable!r} are read cell by cell, in tables of at most {MOST_CELLS} cells; this one has {space.size:,}. Leave out"
+            " a variable, use a coarser level, or ask for some of the categories at a time.",
+            limit=MOST_CELLS,
+            received=space.size,
+        )
     _ = domain.variable(variable).bounds
     choices: list[list[Filter]] = []
     for axis in space.axes:
