@@ -55,24 +55,34 @@ def reaches(law: Additive, below: int, above: int, rank: Rank, tail: float) -> t
     return float(step * down), float(step * up)
 
 
-@lru_cache(maxsize=4096)
 def _masses(law: Additive, below: int, above: int, rank: Rank) -> tuple[int, FloatArray]:
     """The size of a step of the grid, and probabilities of its points, zero in the middle."""
     noise = float(law.noise.variance)
     variance = noise * (below * (rank.b - rank.a) ** 2 + above * rank.a**2) + rank.variance
     mean = float(law.noise.mean) * (below * (rank.b - rank.a) - above * rank.a)
     step = max(1, ceil((2 * _WIDE * sqrt(variance) + 2 * abs(mean)) / _GRID))
-    turns = 2 * pi * np.arange(_GRID // 2 + 1) / (_GRID * step)
-    whole = _turned(law, turns * (rank.b - rank.a)) ** below * _turned(law, -turns * rank.a) ** above
-    whole = whole * _turned_rank(rank, turns)
+    whole = _turned_noise(law, below, above, rank.a, rank.b, step)
+    if rank.size:
+        whole = whole * _turned_rank(rank, step)
     masses = np.fft.fftshift(np.fft.irfft(np.conj(whole), _GRID))
     return step, np.maximum(masses, 0.0)
 
 
-def _turned_rank(rank: Rank, turns: FloatArray) -> ComplexArray:
+def _turns(step: int) -> FloatArray:
+    return np.asarray(2 * pi * np.arange(_GRID // 2 + 1) / (_GRID * step))
+
+
+# The cells of a table differ in their size and share the noise: its powers are kept from one size to the next.
+@lru_cache(maxsize=512)
+def _turned_noise(law: Additive, below: int, above: int, a: int, b: int, step: int) -> ComplexArray:
+    """Characteristic function of the noise of all parts."""
+    return np.asarray(_turned(law, b - a, step) ** below * _turned(law, -a, step) ** above)
+
+
+@lru_cache(maxsize=64)
+def _turned_rank(rank: Rank, step: int) -> ComplexArray:
     """Characteristic function of b Binomial(n, q) - a n; of a normal number where rows of one unit may be alike."""
-    if not rank.size:
-        return np.ones_like(turns, dtype=np.complex128)
+    turns = _turns(step)
     if rank.rows > 1:
         return np.exp(-rank.variance * turns * turns / 2).astype(np.complex128)
     q = rank.a / rank.b
@@ -80,9 +90,10 @@ def _turned_rank(rank: Rank, turns: FloatArray) -> ComplexArray:
     return np.asarray(one**rank.size, dtype=np.complex128)
 
 
-def _turned(law: Additive, turns: FloatArray) -> ComplexArray:
-    """Characteristic function of one draw of noise."""
-    noise, variance = law.noise, float(law.noise.variance)
+@lru_cache(maxsize=64)
+def _turned(law: Additive, times: int, step: int) -> ComplexArray:
+    """Characteristic function of one draw of noise, so many times."""
+    noise, variance, turns = law.noise, float(law.noise.variance), times * _turns(step)
     if noise.name == "discrete_laplace":
         return (1 / (1 + 2 * variance * np.sin(turns / 2) ** 2)).astype(np.complex128)
     if noise.name == "discrete_gaussian" and variance > _SMOOTH:
