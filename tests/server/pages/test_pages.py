@@ -106,6 +106,25 @@ def test_static_files_may_be_kept(app: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        ("name=" + "a" * 256_000, "application/x-www-form-urlencoded", 413),
+        ("a=1&" * 5_000 + "b=1", "Application/X-WWW-Form-Urlencoded; charset=utf-8", 400),
+        ("name=%ff", "application/x-www-form-urlencoded", 400),
+        (
+            "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--\r\n",
+            "multipart/form-data; boundary=x",
+            400,
+        ),
+        ("name=anna", "application/x-www-form-urlencoded", 403),
+    ],
+)
+def test_forms_are_bounded_before_they_are_read(app: Any, body: str, kind: str, status: int) -> None:
+    answer = visitor(app).post("/sign-in", content=body, headers={"Content-Type": kind})
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
     ("path", "fields"),
     [
         ("/d/commuters/release", {"rows": "mode", "epsilon": "0.1"}),
