@@ -75,6 +75,7 @@ def declared(law: str, n: int, relation: str) -> dict[str, Any]:
     return {
         "dataset": {"name": "simulated", "population": "simulated", "size": n, "public": True},
         "unit": {"relation": relation},
+        "design": {"draws": "independent"},
         "variables": {
             "x": {"bounds": list(BOUNDS[law]), "step": 1, "missing": max(BOUNDS[law][0], 0)},
             "y": {"bounds": list(OTHER_BOUNDS), "step": 1, "missing": 0},

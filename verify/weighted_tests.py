@@ -72,6 +72,7 @@ def planned(setting: Setting) -> tuple[Any, TablePlan]:
     }
     document = {
         "dataset": {"name": "simulated", "population": "simulated", "public": True},
+        "design": {"draws": "independent"},
         "variables": categories | {"w": {"bounds": [1, 5], "step": "0.1", "missing": 1}},
     }
     domain = DatasetDocument.from_dict(document).domain()
