@@ -100,8 +100,8 @@ def estimate_intervals(
     return IntervalTable(
         axes=table.space.axes,
         values=table.values,
-        lower=np.nan_to_num(lower, nan=0.0),
-        upper=np.nan_to_num(upper, nan=0.0),
+        lower=np.where(np.isnan(lower), 0.0, lower),
+        upper=np.where(np.isnan(upper), 0.0, upper),
         confidence=confidence,
         kind=kind,
         method=how,

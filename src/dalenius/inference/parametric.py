@@ -113,7 +113,7 @@ def _turned(
     with np.errstate(invalid="ignore"):
         low, high = (np.quantile(differences, p, axis=0) for p in (tail, 1 - tail))
     lower, upper = scale.back(centre - high), scale.back(centre - low)
-    return np.nan_to_num(lower, nan=-np.inf), np.nan_to_num(upper, nan=np.inf)
+    return np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
 
 
 def _counts(release: Release, table: Table, replicates: int, rng: np.random.Generator) -> FloatArray:

@@ -108,7 +108,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
 
     def cut(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         lower, upper = estimate.ends(confidence, is_sampling)
-        lower, upper = np.nan_to_num(lower, nan=low), np.nan_to_num(upper, nan=high)
+        # An end that is infinite stays so: the largest double is no margin of error.
+        lower, upper = np.where(np.isnan(lower), low, lower), np.where(np.isnan(upper), high, upper)
         lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
         return lower, upper
 
