@@ -84,6 +84,7 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         neighbours=domain.neighbours.sentence(),
         measures=measures,
         weights=_weights(domain, curator.policy),
+        draws=str(domain.draws),
         definitions=_definitions(served),
         defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
         most_cells=min(most_cells, curator.policy.allow.most_cells),

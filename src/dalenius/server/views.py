@@ -52,6 +52,7 @@ class DatasetView:
     defaults: Mapping[str, str]
     most_cells: int
     weights: tuple[str, ...] = ()
+    draws: str = ""
     translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def in_language(self, language: str) -> "DatasetView":

@@ -22,7 +22,7 @@ from dalenius.server.pages.state import (
     AxisChoice,
     Pairs,
     TableState,
-    offered_errors,
+    known_errors,
     suggested_cuts,
 )
 from dalenius.server.views import DatasetView, VariableView
@@ -112,7 +112,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
         keys=reader.keys(measure, of),
         margins=reader.one("margins") == "all",
         universe=reader.one("universe") if reader.one("universe") in (COMPLETE, OWN) else "",
-        error=reader.one("error") if reader.one("error") in offered_errors(measure) else "",
+        error=reader.one("error") if reader.one("error") in known_errors(measure) else "",
         definition=definition,
         amounts=amounts,
         title=reader.one("title")[:300],

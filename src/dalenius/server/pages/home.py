@@ -38,6 +38,7 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
     view = services.reading.dataset(name)
     _, recent = services.reading.releases(user, dataset=view.name, limit=10)
     neighbours = services.desk.find(name).curator.domain.neighbours.to_dict()
+    wording = Wording(language_of(request), services)
     return render(
         request,
         "dataset.html",
@@ -46,7 +47,8 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
         recent=recent,
         list_view=services.reading.list_view(view.name) if view.has_list else None,
         quota=services.releasing.quota(user, view.name) if user.may_release else None,
-        unit_text=Wording(language_of(request), services).unit(view, neighbours),
+        unit_text=wording.unit(view, neighbours),
+        design_text=wording.design(view),
     )
 
 

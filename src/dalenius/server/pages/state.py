@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Scope
 from dalenius.core.rationals import plain
 from dalenius.core.release import Subject
@@ -267,7 +268,13 @@ def suggested_cuts(variable: VariableView) -> tuple[str, ...]:
     return tuple(plain(cut * step) for cut in [*range(low, high, width), high])
 
 
-def offered_errors(measure: str) -> tuple[str, ...]:
-    """Which errors a form offers for a measure, beside the one that it asks for anyway."""
+def known_errors(measure: str) -> tuple[str, ...]:
+    """Errors that an address may name for a measure, beside the usual one."""
     errors: tuple[str, ...] = getattr(registry.get("methods", measure), "form_errors", ())
     return errors
+
+
+def offered_errors(state: TableState, dataset: DatasetView) -> tuple[str, ...]:
+    """Errors that a form offers; none where no error of sampling can be stated, which the planner refuses."""
+    has_sampling = Draws(dataset.draws).has_sampling(is_weighted=bool(state.weight))
+    return known_errors(state.measure) if has_sampling else ()

@@ -292,6 +292,15 @@ class Wording:
             else self.t("dataset.unit_person", unit=unit, rows=rows)
         )
 
+    def design(self, dataset: DatasetView, state: TableState | None = None) -> str:
+        """How records were drawn, and what follows for errors; with a state, only where it asks for an error of sampling."""
+        if state is None:
+            return self.t(f"design.{dataset.draws or 'unstated'}")
+        if state.weight and not dataset.draws:
+            return self.t("design.weighted")
+        is_estimate = registry.get("methods", state.measure).takes_of
+        return self.t(f"design.{dataset.draws or 'unstated'}") if is_estimate or state.weight else ""
+
     def promise(self, provenance: Provenance) -> str:
         """The guarantee of one release in one sentence."""
         budget = provenance.budget
