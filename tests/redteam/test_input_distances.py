@@ -1,17 +1,18 @@
 """What meets the noise moves no further between neighbours than was stated, and half a sensitivity is found: a tenth of `verify.inputs`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from dalenius.core.neighbours import Relation
+from dalenius.measurements.label_selection import LabelSelection
+from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing import engine_kit
+from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers import played_requests
-from dalenius.testing.attackers.input_distances import ALLOWED
-from dalenius.testing.attackers.played_requests import UNDERSTATED, Understated
+from dalenius.testing.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
+from dalenius.testing.attackers.played_requests import UNDERSTATED, Understated, in_memory, understated
 
 METHODS = (
     "best",
@@ -25,12 +26,6 @@ METHODS = (
 )
 
 
-@contextmanager
-def planted(fault: Understated) -> Iterator[None]:
-    with patch.object(fault.where, "sensitivity", fault.wrong):
-        yield
-
-
 @pytest.mark.parametrize("relation", list(Relation), ids=str)
 @pytest.mark.parametrize("method", METHODS)
 def test_inputs_move_no_further_than_stated(method: str, relation: Relation, tmp_path: Path) -> None:
@@ -41,10 +36,46 @@ def test_inputs_move_no_further_than_stated(method: str, relation: Relation, tmp
     assert {engine for _, engine, _ in moves.corners} == {"memory", "duckdb"}
 
 
-@pytest.mark.parametrize("fault", UNDERSTATED, ids=lambda fault: fault.where.__name__)
-def test_a_sensitivity_of_half_the_true_one_is_found(fault: Understated) -> None:
-    with planted(fault):
+@pytest.mark.parametrize("relation", list(Relation), ids=str)
+@pytest.mark.parametrize("fault", UNDERSTATED, ids=str)
+def test_a_sensitivity_of_half_the_true_one_is_found(fault: Understated, relation: Relation) -> None:
+    as_it_is = played_requests.attack(5, fault.method, relation, plans=2, pairs=4, keys=fault.keys)
+    assert as_it_is.compared and not as_it_is.broken
+    with fault.planted():
         moves = played_requests.attack(
-            5, fault.method, Relation.ADD_REMOVE, plans=20, pairs=8, keys=fault.keys, is_ended_by_fault=True
+            5, fault.method, relation, plans=20, pairs=8, keys=fault.keys, is_ended_by_fault=True
         )
     assert moves.broken, "the planted fault was not found"
+
+
+def label_distances(relation: Relation) -> list[Distance]:
+    """A list of two texts on persons of whom the last leaves, or says the other text."""
+    document = {
+        "dataset": {"name": "d", "population": "p", "size": 60, "public": True},
+        "unit": {"relation": str(relation)},
+        "variables": {"text": {"categories": ["other"], "unlisted": True, "unseen": "other"}},
+    }
+    request = {
+        "table": {"rows": ["text"], "measure": "labels"},
+        "privacy": {"definition": "approximate", "epsilon": 8, "delta": "1/100"},
+    }
+    domain = DatasetDocument.from_dict(document).domain()
+    plan = plan_of(domain, request, {})
+    both = ["a"] * 30 + ["b"] * 30, ["a"] * 30 + ["b"] * 29 + ["a"] * (relation is Relation.REPLACE)
+    here, there = (in_memory(domain, {"text": texts}, b"secret") for texts in both)
+    return NeighbourPlay(plan, here).distances(there)
+
+
+@pytest.mark.parametrize("relation", list(Relation), ids=str)
+def test_numbers_of_listed_labels_move_as_far_as_stated(relation: Relation) -> None:
+    """Texts that many persons have are listed on either side, and their numbers move with one person."""
+    [moved] = label_distances(relation)
+    assert moved.kind == "LabelSelection" and moved.ratio is not None
+    assert 0.9 < moved.ratio <= ALLOWED
+
+
+def test_half_of_what_numbers_of_labels_move_is_found() -> None:
+    right = LabelSelection.numbers_sensitivity
+    with patch.object(LabelSelection, "numbers_sensitivity", lambda *a: understated(right(*a))):
+        [moved] = label_distances(Relation.ADD_REMOVE)
+    assert moved.ratio is not None and moved.ratio > 1.5

@@ -24,7 +24,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Commuters without a declared design, and once for each design."""
     place: Path = SITE.write_files(tmp_path_factory.mktemp("design"))
     document, policy = place.parent / "dataset.toml", place.parent / "policy.toml"
-    text = document.read_text().replace("\nstep = 1\n", "\nstep = 1\nmissing = 0\n")
+    text = document.read_text().replace("\nstep = 1\n", "\nstep = 1\nmissing = 0\nweight = true\n")
     document.write_text(text)
     policy.write_text(policy.read_text() + '\n[allow]\nacknowledge = ["fixed_weights"]\n')
     for draws in DECLARED:

@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 
 from dalenius.core.contracts import Measurement, Source
-from dalenius.core.law import FloatArray, IntArray
+from dalenius.core.law import FloatArray, IntArray, IntegerLaw
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Value
 from dalenius.core.sensitivity import Sensitivity
@@ -123,15 +123,20 @@ def _linear(
 
 def _moved_ratio(matrix: FloatArray, moved: FloatArray, step: StepRecord) -> float | None:
     """The distance in units of the stated sensitivity, or the loss in units of the charge."""
-    laws = [call.law for call in step.calls for _ in call.drawn]
     if not np.any(moved):
         return 0.0
+    # Draws that only decide what is listed do not reach the numbers.
+    reaches = np.any(matrix != 0, axis=0)
+    drawn_by = [call.law for call in step.calls for _ in call.drawn]
+    laws = [law for law, is_reaching in zip(drawn_by, reaches, strict=True) if is_reaching]
+    matrix = matrix[:, reaches]
     shift = np.linalg.pinv(matrix) @ moved
     if np.abs(matrix @ shift - moved).max() > 1e-6 * np.abs(moved).max():
         # Noise does not reach what moved: it was shown as it is.
         return inf
-    if len(step.sensitivities) == 1 and _is_plain(matrix):
-        return _norms(shift, step.sensitivities[0])
+    stated = _stated(step, laws)
+    if stated is not None and _is_plain(matrix):
+        return _norms(shift, stated)
     ratios = []
     assert step.profile is not None
     names = {law.name for law in laws}
@@ -142,6 +147,13 @@ def _moved_ratio(matrix: FloatArray, moved: FloatArray, step: StepRecord) -> flo
         rates = np.array([float(law.rate) for law in laws])  # type: ignore[attr-defined]
         ratios.append(float(rates @ np.abs(shift)) / float(step.profile.epsilon))
     return max(ratios) if ratios else None
+
+
+def _stated(step: StepRecord, laws: list[IntegerLaw]) -> Sensitivity | None:
+    """The one sensitivity that the noise of these draws was priced with; None where there are several."""
+    own = [sensitivity for mechanism, sensitivity in step.told if all(mechanism == law for law in laws)]
+    every = list(dict.fromkeys(own or [sensitivity for _, sensitivity in step.told]))
+    return every[0] if len(every) == 1 else None
 
 
 def _is_plain(matrix: FloatArray) -> bool:

@@ -75,7 +75,7 @@ class StepRecord:
 
     kind: str
     profile: PrivacyProfile | None = None
-    sensitivities: list[Sensitivity] = field(default_factory=list)
+    told: list[tuple[Any, Sensitivity]] = field(default_factory=list)
     calls: list[NoiseCall] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     outcome: Outcome | None = None
@@ -206,8 +206,8 @@ class Played:
 
     def _told(self, right: Any) -> Any:
         def profile(mechanism: Any, sensitivity: Sensitivity, relation: Any) -> PrivacyProfile:
-            if self.records and sensitivity not in self.records[-1].sensitivities:
-                self.records[-1].sensitivities.append(sensitivity)
+            if self.records and (mechanism, sensitivity) not in self.records[-1].told:
+                self.records[-1].told.append((mechanism, sensitivity))
             told: PrivacyProfile = right(mechanism, sensitivity, relation)
             return told
 

@@ -7,19 +7,25 @@ distance did not fall. The furthest pair of every plan is then played in the oth
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from typing import Any
+from unittest.mock import patch
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
+from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, InternalError
+from dalenius.measurements import _selection
+from dalenius.measurements.residual import Residual
+from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -29,6 +35,7 @@ from dalenius.statistics.persons import Persons
 from dalenius.statistics.power_sum import PowerSum
 from dalenius.testing.attackers import neighbour_fuzzer, worlds
 from dalenius.testing.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
+from dalenius.testing.attackers.planted import PLAIN_COUNT
 from dalenius.testing.attackers.worlds import Row, Unit, World
 
 Columns = Mapping[str, list[Any]]
@@ -128,12 +135,13 @@ def attack(
     plans: int,
     pairs: int,
     engines: Mapping[str, Opened] | None = None,
+    slow: Mapping[str, Opened] | None = None,
     definition: str = "",
     keys: Mapping[str, Mapping[str, object]] | None = None,
     is_ended_by_fault: bool = False,
     seconds: float = inf,
 ) -> Moves:
-    """So many plans of one method under one relation, each on so many pairs; the furthest pair of each in the other engines."""
+    """So many plans of one method under one relation, each on so many pairs; the furthest pair of each in the other engines, slow ones for the first plan."""
     chance, moves, refused, begun = random.Random(seed), Moves(), 0, time.process_time()
     while moves.plans < plans and time.process_time() - begun < seconds:
         if refused > PATIENCE * (moves.plans + 1):
@@ -157,7 +165,8 @@ def attack(
         )
         if is_ended_by_fault and moves.broken:
             return moves
-        for name, opened in (engines or {}).items():
+        others = {**(engines or {}), **((slow or {}) if moves.plans == 1 else {})}
+        for name, opened in others.items():
             moved, _ = _compare(plan, furthest, opened, seed, earlier)
             moves.note((method, name, str(relation)), request, moved)
     return moves
@@ -198,24 +207,43 @@ def _steered(
 
 @dataclass(frozen=True)
 class Understated:
-    """A statistic that states .49 of its sensitivity, and the corner of the grammar in which it is measured."""
+    """A statement that is .49 of the true one, and the corner of the grammar in which it is made.
+
+    It is the sensitivity of a statistic, the largest change of a score, or the price of a step that has a norm of its own.
+    """
 
     where: Any
     method: str
     keys: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    attribute: str = "sensitivity"
+    name: str = ""
 
-    @property
-    def wrong(self) -> Any:
-        """The stated sensitivity, less than half of the true one."""
-        right = self.where.sensitivity
+    def __str__(self) -> str:
+        """What is understated."""
+        return self.name or self.where.__name__
 
-        def sensitivity(statistic: Any, *arguments: Any) -> Sensitivity:
-            true: Sensitivity = right(statistic, *arguments)
-            return Sensitivity.norms(
-                l0=true.l0, l1=PART * true.l1, l2_squared=PART**2 * true.l2_squared, linf=PART * true.linf
-            )
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """Inside, less than half of the truth is stated."""
+        right = getattr(self.where, self.attribute)
 
-        return sensitivity
+        def wrong(*arguments: Any) -> Any:
+            return understated(right(*arguments))
+
+        with patch.object(self.where, self.attribute, wrong):
+            yield
+
+
+def understated(true: Any) -> Any:
+    """A sensitivity, price or change of a score, as .49 of the truth."""
+    if isinstance(true, Sensitivity):
+        return Sensitivity.norms(
+            l0=true.l0, l1=PART * true.l1, l2_squared=PART**2 * true.l2_squared, linf=PART * true.linf
+        )
+    if isinstance(true, PrivacyProfile):
+        epsilon = None if true.epsilon is None else PART * true.epsilon
+        return replace(true, epsilon=epsilon, rho=None if true.rho is None else PART**2 * true.rho)
+    return PART * true
 
 
 PART = Fraction(49, 100)
@@ -223,6 +251,20 @@ _PLAIN: Mapping[str, object] = {"mechanism": None, "noise": None, "strategy": No
 _CONCENTRATED = {
     "privacy": {**_PLAIN, "definition": "zero_concentrated", "rho": "1/2", "epsilon": None, "delta": None}
 }
+
+
+def _by(method: str) -> Mapping[str, Mapping[str, object]]:
+    """A selection of a cell under a pure definition."""
+    pure = {**_PLAIN, "definition": "pure", "epsilon": 1, "delta": None, "rho": None}
+    return {"table": {"method": method, "rows": ["sex"]}, "privacy": pure}
+
+
+def _margins(strategy: str, rows: list[str], **more: object) -> Mapping[str, Mapping[str, object]]:
+    """A list of margins by a strategy with a norm of its own."""
+    table = {**PLAIN_COUNT, "margins": "all", "universe": "complete", "rows": rows, **more}
+    return {"table": table, "privacy": {**_CONCENTRATED["privacy"], "strategy": strategy}}
+
+
 UNDERSTATED = (
     Understated(Count, "proportion", _CONCENTRATED),
     Understated(MagnitudeTable, "ratio", _CONCENTRATED),
@@ -231,4 +273,13 @@ UNDERSTATED = (
     Understated(PowerSum, "variance", _CONCENTRATED),
     Understated(Persons, "persons", _CONCENTRATED),
     Understated(ClippedTable, "clipped_total", _CONCENTRATED),
+    Understated(_selection, "best", _by("exponential"), "steepness", "ExponentialSelection"),
+    Understated(_selection, "best", _by("permute_and_flip"), "steepness", "PermuteAndFlip"),
+    Understated(Residual, "count", _margins("residual", ["sex", "two"]), "profile"),
+    Understated(
+        TreeResidual,
+        "count",
+        _margins("tree", ["region", "sex"], margins=[["region", "sex"], ["region.half"]], objective="cells"),
+        "profile",
+    ),
 )
