@@ -118,7 +118,7 @@ def _exact(method: str, plans: int) -> dict[str, Any]:
 
 def _is_found(fault: Understated, relation: Relation) -> bool:
     """Whether a planted fault is found, and nothing is found without it."""
-    corner = {"keys": fault.keys, "pairs": PAIRS}
+    corner: dict[str, Any] = {"keys": fault.keys, "pairs": PAIRS}
     if played_requests.attack(SEED, fault.method, relation, plans=2, **corner).broken:
         return False
     with fault.planted():
