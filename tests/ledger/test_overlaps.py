@@ -396,3 +396,26 @@ def test_a_variable_that_only_the_other_population_caps_is_capped(ledger: Ledger
         workers.release(REQUEST | {"privacy": REQUEST["privacy"] | {"rho": "1/11"}})
     workers.release({"table": {}, "privacy": REQUEST["privacy"]})
     assert spent(ledger, "students") == "1/5"
+
+
+def test_the_other_account_s_default_quota_holds(ledger: Ledger) -> None:
+    """A quota for everybody who is not named is a quota of each of them, also for what is asked about others."""
+    limits = policy("1") | {"default_quota": {"rho": "3/20"}}
+    students = Curator.open(DATA, document("students"), ledger=ledger, policy=limits)
+    students.register()
+    workers = opened(ledger, "workers", "students")
+    workers.register()
+    second = REQUEST | {"privacy": {"definition": "zero_concentrated", "rho": "9/100"}}
+    workers.release(REQUEST, analyst="ana")
+    with pytest.raises(QuotaExhausted, match="'ana' in the account of 'students'"):
+        workers.release(second, analyst="ana")
+    with pytest.raises(QuotaExhausted, match="'ana'"):
+        students.release(second, analyst="ana")
+    with pytest.raises(QuotaExhausted, match="say who asks"):
+        workers.release(second)
+    # Whoever asks for official tables of the workers is named there or nobody; the account alone limits nobody.
+    workers.release(second, is_official=True)
+    assert spent(ledger, "students") == "19/100"
+    ledger.quota("students", "ben", "1/100", 0, by="custodian")
+    with pytest.raises(QuotaExhausted, match="'ben' in the account of 'students'"):
+        workers.release(second | {"table": {"rows": []}}, analyst="ben")

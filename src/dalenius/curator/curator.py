@@ -37,8 +37,7 @@ from dalenius.errors import (
 )
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.events import Event, events_in
-from dalenius.ledger.opening import ensure_quota
-from dalenius.ledger.policy import bind, check_ledger
+from dalenius.ledger.policy import bind, check_ledger, ensure_quotas
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.linear.notebook import two_lines
@@ -278,8 +277,7 @@ class Curator:
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
-        if not is_official:
-            ensure_quota(self.ledger, self.domain.population, analyst, self.policy)
+        ensure_quotas(self.ledger, self.domain.population, analyst, self.policy, is_official=is_official)
         first, lease = Status(status or self.policy.release), new_lease()
         try:
             reservation = self.ledger.reserve(charge, lease)

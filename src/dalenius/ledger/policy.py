@@ -19,7 +19,7 @@ from dalenius.core.rationals import plain
 from dalenius.errors import LedgerMismatch, PolicyDiffers, UnknownName
 from dalenius.ledger import Ledger
 from dalenius.ledger.entry import Entry
-from dalenius.ledger.opening import declare_limits
+from dalenius.ledger.opening import declare_limits, ensure_quota
 from dalenius.spec.canonical import digest
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
@@ -77,6 +77,28 @@ def policy_in_force(ledger: Ledger, domain: Domain, given: PolicyDocument | None
             different=[change.split(":")[0] for change in changes],
         )
     return in_force.policy
+
+
+def ensure_quotas(
+    ledger: Ledger, population: str, analyst: str, policy: PolicyDocument, *, is_official: bool = False
+) -> None:
+    """Give an analyst the policy's quota, and that of every population that shares persons, whose account pays as well.
+
+    Raises `QuotaExhausted` where everybody has a quota and nobody is named, unless the table is official.
+    """
+    if not is_official:
+        ensure_quota(ledger, population, analyst, policy)
+    if not analyst and is_official:
+        return
+    for other in ledger.overlaps(population):
+        notes = ledger.notes(other, POLICY_NOTE)
+        datasets = dict.fromkeys(note.body["payload"]["dataset"] for note in notes)
+        own = [[note for note in notes if note.body["payload"]["dataset"] == name] for name in datasets]
+        policies = [Recorded.read(line).policy for line in map(_in_force, own) if line is not None]
+        quotas = [(quota.rho, n) for n, rules in enumerate(policies) if (quota := rules.quota(analyst))]
+        # Of several data sets the strictest policy counts: the other account pays for all of them.
+        if quotas:
+            ensure_quota(ledger, other, analyst, policies[min(quotas)[1]])
 
 
 def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:

@@ -34,8 +34,7 @@ from dalenius.errors import (
 )
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import ANALYST
-from dalenius.ledger.opening import ensure_quota
-from dalenius.ledger.policy import check_ledger
+from dalenius.ledger.policy import check_ledger, ensure_quotas
 from dalenius.ledger.store import Lost
 from dalenius.limits import ATOMS
 from dalenius.postprocess._show import check
@@ -312,7 +311,7 @@ class Desk:
             return
         with self.outages(), self._lock:
             if population in self.ledger.populations():
-                ensure_quota(self.ledger, population, analyst, curator.policy)
+                ensure_quotas(self.ledger, population, analyst, curator.policy, is_official=not analyst)
                 self._quotas.add((dataset, analyst))
 
     def approval_above(self, population: str) -> int | None:
