@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from dalenius.errors import ParameterError
 from dalenius.ledger.draft import Head
-from dalenius.ledger.entry import canonical
+from dalenius.ledger.entry import canonical, quoted
 
 _BEGINNING = '{"at":"'
 _TAIL = 1 << 16
@@ -79,7 +79,7 @@ class AnchorFile:
     def sign(self, ledger: str, head: Head, at: str) -> str:
         """Signature of a head, which the store keeps beside it."""
         assert self._secret is not None, "a ledger that cannot sign does not write"
-        return self._secret.sign(canonical(_body(ledger, head, at)).encode()).hex()
+        return self._secret.sign(f"{_text(ledger, head, at)}}}".encode()).hex()
 
     def has_signed(self, ledger: str, head: Head, at: str, signature: str) -> bool:
         """Whether a signature is this key's. Signing again gives the same one and takes less time than checking it."""
@@ -91,7 +91,7 @@ class AnchorFile:
         """Add a head, signed unless it comes with a signature; one write, so that lines of several processes do not mix."""
         signature = signature or self.sign(ledger, head, at)
         # The line break comes first: a line that a power failure cut short does not spoil the next one.
-        line = "\n" + canonical(_body(ledger, head, at) | {"signature": signature})
+        line = f'\n{_text(ledger, head, at)},"signature":"{signature}"}}'
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             if os.write(descriptor, line.encode()) != len(line):
@@ -144,6 +144,11 @@ class AnchorFile:
 def _body(ledger: str, head: Head, at: str) -> dict[str, object]:
     """What is signed of a head."""
     return {"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}
+
+
+def _text(ledger: str, head: Head, at: str) -> str:
+    """The canonical text of what is signed, without its last brace: the names are in order."""
+    return f'{{"at":{quoted(at)},"head":{quoted(head.digest)},"ledger":{quoted(ledger)},"seq":{head.seq}'
 
 
 def last_lines(path: Path) -> tuple[str, ...]:

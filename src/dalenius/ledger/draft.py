@@ -72,7 +72,7 @@ class Draft:
         self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None
     ) -> Entry:
         """Write the next line and fold it into the state."""
-        check_text(population, by, *(value for value in body.values() if isinstance(value, str)))
+        check_text(population, by, *[value for value in body.values() if isinstance(value, str)])
         entry = Entry.write(
             seq=self.tip.seq + 1,
             kind=kind,

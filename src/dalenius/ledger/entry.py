@@ -7,10 +7,10 @@ public name of a line is the beginning of its digest before it was sealed, which
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from json.encoder import encode_basestring_ascii as _quoted
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 from dalenius.errors import LedgerCorrupt, ParameterError
@@ -50,21 +50,26 @@ def canonical_body(body: object) -> str:
 def _is_plain(value: object, depth: int) -> bool:
     """Names that are not text are sorted by another rule when the line is read again."""
     if isinstance(value, dict):
-        if not all(isinstance(name, str) for name in value):
-            return False
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return depth > 0 and all(type(part) in _SCALARS or _is_plain(part, depth - 1) for part in value)
-    return True
+        for name in value:
+            if type(name) is not str and not isinstance(name, str):
+                return False
+        parts: Iterable[object] = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        return True
+    if depth <= 0:
+        return False
+    return not [part for part in parts if type(part) not in _SCALARS and not _is_plain(part, depth - 1)]
 
 
 def check_text(*texts: str) -> None:
     """Names that every store can hold: no NUL, no half of a character."""
-    for text in texts:
-        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            raise ParameterError("A name holds half of a character.")
-        if "\0" in text:
-            raise ParameterError("A name holds a NUL.")
+    text = "".join(texts)
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise ParameterError("A name holds half of a character.")
+    if "\0" in text:
+        raise ParameterError("A name holds a NUL.")
 
 
 def digest_of(content: bytes) -> str:
@@ -123,8 +128,8 @@ class Entry:
         """The line that follows `previous`; `text` is the body's canonical text where it is known already."""
         # The names are in sorted order, so the parts put together are the canonical text of the whole.
         line = (
-            f'{{"at":"{at}","body":{text or canonical(body)},"by":{_quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
-            f'"population":{_quoted(population)},"previous":"{previous}","seq":{seq}}}'
+            f'{{"at":"{at}","body":{text or canonical(body)},"by":{quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
+            f'"population":{quoted(population)},"previous":"{previous}","seq":{seq}}}'
         )
         digest = digest_of(line.encode())
         return cls(

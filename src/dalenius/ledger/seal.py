@@ -236,12 +236,12 @@ class Witness:
         marks: list[Row] = []
         seq, self._written = draft.tip.seq, []
         for number, (table, row) in enumerate(rows, 1):
-            mark = (seq, salts[SALT_SIZE * number : SALT_SIZE * (number + 1)])
-            marks.append(mark)
-            whole, name = (*row, *mark), name_of(table, row)
-            self._put(ask, tree, name, leaf_of(table, whole))
+            salt = salts[SALT_SIZE * number : SALT_SIZE * (number + 1)]
+            marks.append((seq, salt))
+            name = name_of(table, row)
+            self._put(ask, tree, name, leaf_digest(salt, ascii((table.name, [*row, seq]))))
             if table.keys:
-                self._written.append((name, whole))
+                self._written.append((name, (*row, seq, salt)))
         draft.seal(blind(salts[:SALT_SIZE], tree.seal()))
         ledger = draft.lines[0].digest if draft.lines[0].seq == 1 else self._name()
         return marks, salts[:SALT_SIZE], self._anchor.sign(ledger, draft.tip, draft.lines[-1].at)

@@ -39,18 +39,22 @@ os.register_at_fork(
 
 def identity_of(path: Path | str) -> Identity | None:
     """Device and inode of a file, or None where there is none; the file is not opened."""
+    status = _status_of(path)
+    return None if status is None else (status.st_dev, status.st_ino)
+
+
+def _status_of(path: Path | str) -> os.stat_result | None:
     try:
-        status = os.stat(path)
+        return os.stat(path)
     except FileNotFoundError:
         return None
-    return status.st_dev, status.st_ino
 
 
 class OpenFiles:
     """The store, its log and its index as they were when a connection had opened them."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._store = path, str(path)
         self._opened = {
             name: identity for ending in _ENDINGS if (identity := identity_of(name := f"{path}{ending}"))
         }
@@ -58,23 +62,28 @@ class OpenFiles:
     @property
     def identity(self) -> Identity | None:  # pragma: no cover - asked for in forked children only
         """Device and inode of the store itself."""
-        return self._opened.get(str(self._path))
+        return self._opened.get(self._store)
 
     def check(self) -> None:
         """Raise `LedgerCorrupt` where a file is not the one that was opened, `LedgerMismatch` for a hard link."""
         for name, identity in self._opened.items():
-            if identity_of(name) != identity:
+            status = _status_of(name)
+            if status is None or (status.st_dev, status.st_ino) != identity:
                 raise LedgerCorrupt(
                     f"The file {Path(name).name!r} was replaced or removed while the ledger was open: what is written to"
                     " its log would be lost, so nothing is released. Let only Dalenius and SQLite open the store, and open"
                     " the ledger again; `dalenius ledger verify` compares it with its anchor."
                 )
-        refuse_hard_link(self._path)
+            if name == self._store:
+                _refuse_second_name(self._path, status)
 
 
 def refuse_hard_link(path: Path) -> None:
     """SQLite names the log after the store: under two names one store would have two logs."""
-    status = os.stat(path)
+    _refuse_second_name(path, os.stat(path))
+
+
+def _refuse_second_name(path: Path, status: os.stat_result) -> None:
     if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
         raise LedgerMismatch(
             f"{path.name!r} has a second name (a hard link), and SQLite keeps a log for each name: lines would be lost."

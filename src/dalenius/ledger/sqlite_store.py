@@ -154,8 +154,10 @@ class SqliteStore:
                 raise StorageError(f"The ledger {self._path.name!r} was closed; open it again.")
             if not self._connection.in_transaction:
                 self.check()
-            with _translated():
+            try:
                 yield
+            except sqlite3.DatabaseError as error:
+                raise _translate(error) from error
 
     def check(self) -> None:
         """Raise `LedgerCorrupt` where the store or its log is not the file that this connection has open."""
@@ -214,7 +216,8 @@ class SqliteStore:
 
     def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
         """Rows of each query."""
-        return [self.ask(sql, parameters) for sql, parameters in queries]
+        with self._used():
+            return [self._connection.execute(sql, parameters).fetchall() for sql, parameters in queries]
 
     def close(self) -> None:
         """Bring the log into the file and let go of both, once whoever uses them is done. Nothing in a forked child."""
@@ -278,20 +281,16 @@ class SqliteStore:
         self.close()
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
+def _translate(error: sqlite3.DatabaseError) -> Exception:
     """A refusal of SQLite as one of ours: somebody was first, the disk refuses, or the file is damaged."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise Raced(str(error)) from error
-    except sqlite3.OperationalError as error:
+    if isinstance(error, sqlite3.IntegrityError):
+        return Raced(str(error))
+    if isinstance(error, sqlite3.OperationalError):
         # Without a code of SQLite: a column holds what Python cannot read as text.
         if getattr(error, "sqlite_errorcode", None) in (None, sqlite3.SQLITE_ERROR):
-            raise LedgerCorrupt(f"The ledger's tables are not those that were made: {error}.") from error
-        raise StorageError(f"The ledger could not be read or written: {error}.") from error
-    except sqlite3.DatabaseError as error:
-        raise LedgerCorrupt(f"The ledger's file is damaged: {error}. Restore it from the backup.") from error
+            return LedgerCorrupt(f"The ledger's tables are not those that were made: {error}.")
+        return StorageError(f"The ledger could not be read or written: {error}.")
+    return LedgerCorrupt(f"The ledger's file is damaged: {error}. Restore it from the backup.")
 
 
 def _opening_error(path: Path, error: sqlite3.DatabaseError) -> DaleniusError:

@@ -99,6 +99,13 @@ def read_back(store: Store, lines: Sequence[Entry]) -> None:
 def _where(sql: str, columns: tuple[str, ...], values: Iterable[tuple[str, ...]]) -> list[Query]:
     """Queries for the rows whose columns equal one of the given tuples."""
     wanted = sorted(set(values))
+    if len(wanted) <= _CHUNK:
+        # Most often there is nothing to look for, or one row.
+        return (
+            [(_lookup(sql, columns, len(wanted)), [value for row in wanted for value in row])]
+            if wanted
+            else []
+        )
     queries: list[Query] = []
     for start in range(0, len(wanted), _CHUNK):
         part = wanted[start : start + _CHUNK]
@@ -247,9 +254,8 @@ def _changes(draft: Draft) -> list[Change]:
         if old.terms.get(name) != terms
     ]
     # A fixed order of the rows keeps two writers from waiting for each other in a circle.
-    for where in sorted(new.purses):
-        if new.purses[where] != old.purses.get(where):
-            changes.append(_purse_change(new.purses[where], old.purses.get(where)))
+    for where in sorted([key for key, purse in new.purses.items() if purse != old.purses.get(key)]):
+        changes.append(_purse_change(new.purses[where], old.purses.get(where)))
     for key, charge in new.charges.items():
         if charge != old.charges.get(key):
             changes.append(_charge_change(charge, old.charges.get(key)))

@@ -130,10 +130,13 @@ class HashTree:
     def put(self, name: bytes, digest: bytes) -> None:
         """Add or replace a leaf; the root is out of date until `seal`. Raises `Lacking` and has then changed nothing."""
         last = self._changed.get(self._last)
-        if last is not None and name.startswith(self._last) and name[len(self._last)] not in last:
-            # The next of a run of names: its node was changed just now, and everything above it.
-            last[name[len(self._last)]] = _branch(_LEAF, name[len(self._last) :], digest)
-            return
+        if last is not None and name.startswith(self._last):
+            rest = name[len(self._last) :]
+            branch = last.get(rest[0])
+            if branch is None or branch[2:-_SIZE] == rest:
+                # The next of a run of names: its node was changed just now, and everything above it.
+                last[rest[0]] = _branch(_LEAF, rest, digest)
+                return
         place, expected = b"", self.root
         path: list[tuple[bytes, Node]] = []
         while True:
