@@ -277,7 +277,14 @@ class Curator:
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
-        ensure_quotas(self.ledger, self.domain.population, analyst, self.policy, is_official=is_official)
+        ensure_quotas(
+            self.ledger,
+            self.domain.population,
+            analyst,
+            self.policy,
+            overlaps=charge.overlaps,
+            is_official=is_official,
+        )
         first, lease = Status(status or self.policy.release), new_lease()
         try:
             reservation = self.ledger.reserve(charge, lease)

@@ -80,9 +80,15 @@ def policy_in_force(ledger: Ledger, domain: Domain, given: PolicyDocument | None
 
 
 def ensure_quotas(
-    ledger: Ledger, population: str, analyst: str, policy: PolicyDocument, *, is_official: bool = False
+    ledger: Ledger,
+    population: str,
+    analyst: str,
+    policy: PolicyDocument,
+    *,
+    overlaps: Iterable[str],
+    is_official: bool,
 ) -> None:
-    """Give an analyst the policy's quota, and that of every population that shares persons, whose account pays as well.
+    """Give an analyst the policy's quota, and that of the populations whose accounts pay as well (`overlaps`).
 
     Raises `QuotaExhausted` where everybody has a quota and nobody is named, unless the table is official.
     """
@@ -90,7 +96,7 @@ def ensure_quotas(
         ensure_quota(ledger, population, analyst, policy)
     if not analyst and is_official:
         return
-    for other in ledger.overlaps(population):
+    for other in overlaps:
         notes = ledger.notes(other, POLICY_NOTE)
         datasets = dict.fromkeys(note.body["payload"]["dataset"] for note in notes)
         own = [[note for note in notes if note.body["payload"]["dataset"] == name] for name in datasets]

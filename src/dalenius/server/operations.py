@@ -311,7 +311,14 @@ class Desk:
             return
         with self.outages(), self._lock:
             if population in self.ledger.populations():
-                ensure_quotas(self.ledger, population, analyst, curator.policy, is_official=not analyst)
+                ensure_quotas(
+                    self.ledger,
+                    population,
+                    analyst,
+                    curator.policy,
+                    overlaps=self.ledger.overlaps(population),
+                    is_official=not analyst,
+                )
                 self._quotas.add((dataset, analyst))
 
     def approval_above(self, population: str) -> int | None:
