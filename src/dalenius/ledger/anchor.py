@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hmac import compare_digest
+from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from dalenius.errors import ParameterError
 from dalenius.ledger.draft import Head
-from dalenius.ledger.entry import canonical, quoted
+from dalenius.ledger.entry import canonical
 
 _BEGINNING = '{"at":"'
 _TAIL = 1 << 16
@@ -148,7 +149,7 @@ def _body(ledger: str, head: Head, at: str) -> dict[str, object]:
 
 def _text(ledger: str, head: Head, at: str) -> str:
     """The canonical text of what is signed, without its last brace: the names are in order."""
-    return f'{{"at":{quoted(at)},"head":{quoted(head.digest)},"ledger":{quoted(ledger)},"seq":{head.seq}'
+    return f'{{"at":{_quoted(at)},"head":{_quoted(head.digest)},"ledger":{_quoted(ledger)},"seq":{head.seq}'
 
 
 def last_lines(path: Path) -> tuple[str, ...]:

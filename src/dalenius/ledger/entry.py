@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from json.encoder import encode_basestring_ascii as quoted
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 from dalenius.errors import LedgerCorrupt, ParameterError
@@ -128,8 +128,8 @@ class Entry:
         """The line that follows `previous`; `text` is the body's canonical text where it is known already."""
         # The names are in sorted order, so the parts put together are the canonical text of the whole.
         line = (
-            f'{{"at":"{at}","body":{text or canonical(body)},"by":{quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
-            f'"population":{quoted(population)},"previous":"{previous}","seq":{seq}}}'
+            f'{{"at":"{at}","body":{text or canonical(body)},"by":{_quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
+            f'"population":{_quoted(population)},"previous":"{previous}","seq":{seq}}}'
         )
         digest = digest_of(line.encode())
         return cls(
