@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from math import log
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -230,18 +229,13 @@ def covers_means(release: Release, totals: Cells, counts: Cells) -> bool:
     return bool(np.all(held)) and covers(release, beside, counts)
 
 
-def ranks_well(release: Release, values: Mapping[tuple[str, ...], list[float]], max_rows: int) -> bool:
-    """Whether each median is as near to the middle, in records, as its law says it is but for 1e-6.
-
-    A grid point whose rank is off by s half-records is chosen with odds of at most exp(-epsilon s / (2 max_rows)).
-    """
-    law = release.law.to_dict()
-    points = int(law["parameters"]["high"]) - int(law["parameters"]["low"]) + 1
-    far = 2 * max_rows * (log(points) + log(1e6)) / float(CHOSEN["epsilon"])
-    for cell, chosen in zip(release.table.space.labels(), release.table.values.tolist(), strict=True):
-        listed = np.array(values.get(cell, []))
-        below, up_to = (listed < chosen - 1e-9).sum(), (listed <= chosen + 1e-9).sum()
-        if max(2 * below - len(listed), len(listed) - 2 * up_to) > far:
+def covers_medians(release: Release, values: Mapping[tuple[str, ...], list[float]]) -> bool:
+    """Whether each interval holds a median of its cell: a v with #{x < v} <= n / 2 <= #{x <= v}."""
+    lower, upper = tabulation.bounds(release, release.table, LEVEL)
+    for cell, low, high in zip(release.table.space.labels(), lower, upper, strict=True):
+        listed = sorted(values.get(cell, []))
+        middle = listed[(len(listed) - 1) // 2 : len(listed) // 2 + 1]
+        if middle and not (low - 1e-9 <= middle[-1] and middle[0] <= high + 1e-9):
             return False
     return True
 
@@ -349,7 +343,7 @@ def magnitudes(way: Way, case: Case, file: FileTruth, where: Mapping[str, Any]) 
         # A mean over the rows that lack the number too would be another one.
         assert not covers_means(mean, totals, file.table("count(*)", where, by))
     median = way.ask("median", asked | {"measure": "median"}, CHOSEN)
-    assert ranks_well(median, file.values(of, where, by), case.max_rows)
+    assert covers_medians(median, file.values(of, where, by))
     return 3 * total.table.space.size
 
 
