@@ -41,8 +41,8 @@ PLACES = {
     "while the charge is written": (
         "import dalenius.ledger.writer as w\n"
         "old = w.Writer._anchor\n"
-        "def anchor(self, batch, draft):\n"
-        "    old(self, batch, draft)\n"
+        "def anchor(self, *parts):\n"
+        "    old(self, *parts)\n"
         "    w.Writer._anchor = old\n"
         "    wait()\n"
         "w.Writer._anchor = anchor\n",
