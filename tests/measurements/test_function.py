@@ -185,6 +185,15 @@ def test_a_hostile_function_has_no_answer_and_takes_its_time(function: Callable[
     assert not Path("/tmp/dalenius-hostile").exists()
 
 
+def test_a_function_finds_its_channel_in_the_same_place_however_many_files_are_open() -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(80)]
+    try:
+        assert isnan(run(writes_to_whatever_is_open, PARTS[:1], SECONDS)[0])
+    finally:
+        for place in held:
+            os.close(place)
+
+
 @pytest.mark.skipif(not HAS_FILTER, reason="calls of the system are filtered on Linux for x86-64")
 def test_the_system_refuses_what_python_does_not_announce() -> None:
     def makes_a_pipe(values):  # type: ignore[no-untyped-def]
