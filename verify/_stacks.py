@@ -329,6 +329,8 @@ class Stack:
             role: {key: part[key] for key in keys if key in part}
             for role, part in self.population.parts.items()
         }
+        if "w" in variables:
+            variables["w"]["weight"] = True
         categories = variables["by"]["categories"] = [str(c) for c in variables["by"]["categories"]]
         variables["by"] |= {"missing": categories[0], "unseen": categories[0]}
         levels = {f"h{k}": names[k * GROUPED : (k + 1) * GROUPED] for k in range(-(-len(names) // GROUPED))}

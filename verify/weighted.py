@@ -79,7 +79,7 @@ def declared(law: str, n: int, relation: str) -> dict[str, Any]:
         "variables": {
             "x": {"bounds": list(BOUNDS[law]), "step": 1, "missing": max(BOUNDS[law][0], 0)},
             "y": {"bounds": list(OTHER_BOUNDS), "step": 1, "missing": 0},
-            "w": {"bounds": [1, 5], "step": "0.1", "missing": 1},
+            "w": {"weight": True, "bounds": [1, 5], "step": "0.1", "missing": 1},
         },
     }
 

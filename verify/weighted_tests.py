@@ -73,7 +73,7 @@ def planned(setting: Setting) -> tuple[Any, TablePlan]:
     document = {
         "dataset": {"name": "simulated", "population": "simulated", "public": True},
         "design": {"draws": "independent"},
-        "variables": categories | {"w": {"bounds": [1, 5], "step": "0.1", "missing": 1}},
+        "variables": categories | {"w": {"weight": True, "bounds": [1, 5], "step": "0.1", "missing": 1}},
     }
     domain = DatasetDocument.from_dict(document).domain()
     return domain, plan_of(domain, request(setting), POLICY)

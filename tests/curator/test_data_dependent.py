@@ -42,7 +42,7 @@ DATASET = {
     "unit": {"relation": "replace"},
     "variables": {
         "status": {"categories": ["owner", "share", "mixed"]},
-        "output": {"bounds": [0, 1_000_000], "step": 1, "missing": 0, "unit": "kg"},
+        "output": {"weight": True, "bounds": [0, 1_000_000], "step": 1, "missing": 0, "unit": "kg"},
     },
 }
 

@@ -67,7 +67,7 @@ def dataset(unit: Document, bounds: Document) -> Document:
             "b": {"categories": ["u", "v", "w"]},
             "many": {"categories": [f"m{k}" for k in range(900)]},
             "n": bounds,
-            "w": {"bounds": [0, 4], "step": "0.5"},
+            "w": {"weight": True, "bounds": [0, 4], "step": "0.5"},
         },
         "structural_zeros": [{"a": "x", "b": "w"}],
     }  # fmt: skip

@@ -23,7 +23,7 @@ DATASET = {
     "variables": {
         "a": {"categories": ["x", "y"]},
         "n": {"bounds": [0, 100], "step": 1},
-        "w": {"bounds": [1, 5], "step": "0.5"},
+        "w": {"weight": True, "bounds": [1, 5], "step": "0.5"},
     },
 }
 ROWS = {

@@ -29,7 +29,7 @@ DATASET: dict[str, Any] = {
         },
         "b": {"categories": ["u", "v", "w"], "missing": "u", "unseen": "u"},
         "n": {"bounds": [0, 10], "step": 1, "missing": 0},
-        "w": {"bounds": [1, 5], "step": "0.5", "missing": 1},
+        "w": {"weight": True, "bounds": [1, 5], "step": "0.5", "missing": 1},
     },
 }
 ROWS = {

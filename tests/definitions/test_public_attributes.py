@@ -28,7 +28,7 @@ DATASET: dict[str, Any] = {
     "variables": {
         "town": {"categories": ["a", "b"], "public": "electoral roll"},
         "ill": {"categories": ["yes", "no"]},
-        "pay": {"bounds": [1, 3], "step": 1, "missing": 2},
+        "pay": {"weight": True, "bounds": [1, 3], "step": 1, "missing": 2},
         "debt": {"bounds": [-2, 3], "step": 1},
         "age": {"bounds": [0, 2], "step": 1, "missing": 0, "public": "electoral roll"},
     },

@@ -189,6 +189,8 @@ def confirmed(case: Case, path: Path, folder: Path) -> tuple[Path, FileTruth]:
     draft["dataset"] |= {"population": path.stem, "source": str(path), "public": True}
     draft["unit"] |= {"id": case.unit, "max_rows": case.max_rows} if case.unit else {}
     draft["variables"] |= {name: dict(part) for name, part in case.further.items()}
+    if case.weight:
+        draft["variables"][case.weight]["weight"] = True
     stand_ins = {}
     for name, part in draft["variables"].items():
         part["confirmed"] = True

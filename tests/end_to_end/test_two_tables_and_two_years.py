@@ -115,7 +115,7 @@ def wave(year: str, folder: Path) -> dict[str, Any]:
             "fips": {"categories": STATES},
             "filing_status": {"categories": ["1", "2", "3", "4"]},
             "wages": {"bounds": [0, 3_000_000], "step": 1},
-            "weight": {"column": "weight_x100", "bounds": [0, 600_000], "step": 1000},
+            "weight": {"weight": True, "column": "weight_x100", "bounds": [0, 600_000], "step": 1000},
         },
     }
 

@@ -32,7 +32,7 @@ def released(
             "variables": {
                 "a": CATEGORIES,
                 "b": CATEGORIES,
-                "w": {"bounds": [0, 4], "step": "0.5", "missing": 1},
+                "w": {"weight": True, "bounds": [0, 4], "step": "0.5", "missing": 1},
             },
         }
     ).domain()

@@ -33,7 +33,7 @@ def declared(draws: str | None = None, max_rows: int = ROWS) -> dict[str, Any]:
             "x": {"bounds": [0, 100], "step": 1},
             "y": {"bounds": [0, 100], "step": 1},
             "job": {"categories": ["yes", "no"]},
-            "w": {"bounds": [1, 5], "step": 1},
+            "w": {"weight": True, "bounds": [1, 5], "step": 1},
         },
     }
 

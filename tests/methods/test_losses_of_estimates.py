@@ -64,7 +64,7 @@ def domain_of(relation: Relation, *, has_size: bool, rows: int = 1) -> Domain:
                 "g": {"categories": ["a", "b"], "missing": "a", "unseen": "a"},
                 "x": {"bounds": [0, 3], "step": 1, "missing": "0"},
                 "y": {"bounds": [0, 2], "step": 1, "missing": "0"},
-                "w": {"bounds": [0, 2], "step": 1, "missing": "0"},
+                "w": {"weight": True, "bounds": [0, 2], "step": 1, "missing": "0"},
             },
         }
     ).domain()

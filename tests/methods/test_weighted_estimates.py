@@ -31,7 +31,7 @@ DATASET: dict[str, Any] = {
         "g": {"categories": ["a", "b"]},
         "x": {"bounds": [-10, 40], "step": "0.5"},
         "y": {"bounds": [0, 20], "step": 1},
-        "w": {"bounds": [0, 4], "step": "0.5"},
+        "w": {"weight": True, "bounds": [0, 4], "step": "0.5"},
         "v": {"bounds": [-1, 1], "step": 1},
         "none": {"bounds": [0, 0], "step": 1},
     },
@@ -161,7 +161,7 @@ def regular_domain(relation: str = "add-remove") -> Any:
             "design": {"draws": "independent"},
             "variables": {
                 "x": {"bounds": [-2, 4], "step": 1, "missing": "drop"},
-                "w": {"bounds": [0, 10], "step": "0.5", "missing": "drop"},
+                "w": {"weight": True, "bounds": [0, 10], "step": "0.5", "missing": "drop"},
             },
         }
     ).domain()

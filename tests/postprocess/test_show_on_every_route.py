@@ -20,7 +20,7 @@ LABELS = {"sex": ["f", "m"], "area": ["a", "b", "c"], "status": ["s", "t", "u", 
 DATASET = {
     "dataset": {"name": "d", "population": "p", "public": True},
     "variables": {name: {"categories": labels} for name, labels in LABELS.items()}
-    | {"age": {"bounds": [0, 120], "step": 1}, "w": {"bounds": [0, 10], "step": 1}},
+    | {"age": {"bounds": [0, 120], "step": 1}, "w": {"weight": True, "bounds": [0, 10], "step": 1}},
     "published": [{"over": ["sex"], "totals": [45, 45], "source": "Yearbook"}],
 }
 DATASET["variables"]["area"]["hierarchies"] = {"half": {"x": ["a", "b"], "y": ["c"]}}  # type: ignore[index]

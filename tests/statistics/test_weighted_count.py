@@ -18,7 +18,9 @@ from dalenius.testing.asking import plan_of
 def domain() -> Domain:
     variables = {
         "x": Variable(name="x", domain=Categories(labels=("a", "b"))),
-        "w": Variable(name="w", domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2))),
+        "w": Variable(
+            name="w", domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2)), is_weight=True
+        ),
     }
     return Domain(name="d", population="p", version="1", variables=variables, neighbours=Neighbours())
 

@@ -96,9 +96,12 @@ def _dataset(document: Any) -> dict[str, Any]:
 
 
 def _request(document: Any, origin: Path | str) -> dict[str, Any]:
+    from dalenius.curator.rules import check_weight
     from dalenius.spec import load
     from dalenius.spec.batch import form_of, members_of
 
     domain = load.load_dataset(load.dataset_of(document, origin)).domain()
+    for member in members_of(document):
+        check_weight(member, domain)
     cells = sum(form_of(member, domain).space.size for member in members_of(document))
     return {"dataset": document.dataset, "cells": cells, "digest": form_of(document, domain).digest}

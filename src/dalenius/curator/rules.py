@@ -68,10 +68,8 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
 
 
 def check_weight(request: RequestDocument, domain: Domain) -> None:
-    """A weight is for counts, totals and their quotients, and one of those that the declaration names, if it names any."""
+    """Refuse a weight that the declaration does not name as one, and weights of measures that take none."""
     table = request.table
-    if table.weight is not None and domain.weights and table.weight not in domain.weights:
-        raise UnknownName.among("weight", table.weight, domain.weights)
     if table.weight is not None and not takes_weight(request.method):
         measures = " or ".join(repr(name) for name in registry.names("methods") if takes_weight(name))
         raise Unsupported(
@@ -80,6 +78,16 @@ def check_weight(request: RequestDocument, domain: Domain) -> None:
             f" {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
             weight=table.weight,
+        )
+    if table.weight is not None and table.weight not in domain.weights:
+        if table.weight not in domain.variables:
+            raise UnknownName.among("weight", table.weight, domain.weights)
+        raise UnknownName(
+            f"{table.weight!r} is not declared as a weight. Declared weights: {', '.join(domain.weights) or 'none'}. If it says"
+            f" how much a row counts, write weight = true under [variables.{table.weight}] in the declaration of the data set.",
+            kind="weight",
+            received=table.weight,
+            known=list(domain.weights),
         )
 
 

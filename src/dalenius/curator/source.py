@@ -72,9 +72,14 @@ class Holding:
 
     @cached_property
     def domain_digest(self) -> str:
-        """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it."""
+        """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it.
+
+        Nor is which numbers may be weights: a request names its weight, and no number means anything else by the mark.
+        """
         content = self.document.to_dict()
         content.pop("translations", None)
+        for part in content["variables"].values():
+            part.pop("weight", None)
         place = ("source", "title", "ledger", "policy")
         content["dataset"] = {k: v for k, v in content["dataset"].items() if k not in place}
         if "tables" in content:

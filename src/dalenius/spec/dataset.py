@@ -115,7 +115,7 @@ class VariablePart(Part):
     weight: bool = Field(
         default=False,
         strict=True,
-        description="Whether it says how much each row counts; only such numbers are offered as weights.",
+        description="Whether it says how much each row counts; requests take no other number as a weight.",
     )
     public: Text = Field(
         default="",

@@ -53,7 +53,7 @@ def declared(people: str) -> Domain:
         "region": {"categories": codes, "hierarchies": {"half": halves, "tenth": tenths}},
         "status": {"categories": [f"s{number}" for number in range(100)]},
         "income": {"bounds": [-(10**9), 10**9], "step": "0.01"},
-        "weight": {"bounds": [0, 100_000], "step": "0.0001"},
+        "weight": {"weight": True, "bounds": [0, 100_000], "step": "0.0001"},
     }
     variables = {
         name: {**part, **large.get(name, {}), "missing": "drop", "unseen": "drop"}

@@ -38,7 +38,7 @@ DATASET: dict[str, Any] = {
         },
         "age": {"bounds": [0, 100], "step": 1, "missing": 0},
         "income": {"bounds": [0, 40], "step": 1, "missing": 0},
-        "weight": {"bounds": [1, 3], "step": "0.5", "missing": 1},
+        "weight": {"weight": True, "bounds": [1, 3], "step": "0.5", "missing": 1},
         "job": {"categories": ["baker", "other"], "missing": "other", "unseen": "other", "unlisted": True},
     },
     "structural_zeros": [{"sex": "male", "status": "widowed"}],

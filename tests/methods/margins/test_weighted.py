@@ -39,7 +39,7 @@ def domain(relation: str = "add-remove", weights: tuple[str, str] = ("1", "3")) 
                 },
                 "sex": {"categories": ["f", "m"], "missing": "f", "unseen": "f"},
                 "pay": {"bounds": [-10, 30], "step": 5, "missing": "drop"},
-                "w": {"bounds": list(weights), "step": "0.5", "missing": "drop"},
+                "w": {"weight": True, "bounds": list(weights), "step": "0.5", "missing": "drop"},
             },
         }
     ).domain()

@@ -38,7 +38,7 @@ VARIABLES: dict[str, Any] = {
     "status": {"categories": ["single", "married", "widowed"]},
     "age": {"bounds": [0, 100], "step": 1, "missing": "0"},
     "income": {"bounds": [0, 1000], "step": "1/2", "missing": "0"},
-    "weight": {"bounds": [1, 9], "step": "1/4", "missing": "1"},
+    "weight": {"weight": True, "bounds": [1, 9], "step": "1/4", "missing": "1"},
 }
 
 DATASETS: dict[str, dict[str, Any]] = {

@@ -101,7 +101,9 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
         )
         variables[name] = Variable(name=name, domain=bounds)
     variables["weight"] = Variable(
-        name="weight", domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2), missing="0")
+        name="weight",
+        domain=Bounds(lower=Fraction(0), upper=Fraction(3), step=Fraction(1, 2), missing="0"),
+        is_weight=True,
     )
     return Domain(
         name="attacked",
