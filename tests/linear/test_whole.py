@@ -65,6 +65,66 @@ def test_rounded_tables_are_whole_near_and_agree_on_every_shared_margin(
         assert np.array_equal(sums(t, x, shared), sums(u, y, shared))
 
 
+LISTS = [
+    ["ab"],
+    ["", "a", "b", "ab"],
+    ["ab", "ac"],
+    ["a", "ab", "b", "bc", "c"],
+    ["ab", "bc", "ac"],
+    ["abc", "ab", "c"],
+]
+
+
+@pytest.mark.parametrize("margins", LISTS, ids=" ".join)
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_a_declared_zero_stays_zero_in_every_list(margins: list[str], noise: float) -> None:
+    """Among a ninth of all patterns of impossible cells of a 2 x 2 x 2 table, without and with negative values."""
+    for pattern in range(1, 255, 9):
+        possible = np.array([pattern >> i & 1 for i in range(8)], dtype=bool).reshape(2, 2, 2)
+        rng = np.random.default_rng(pattern)
+        cells = np.where(possible, rng.exponential(0.4, (2, 2, 2)) + noise * rng.normal(size=(2, 2, 2)), 0.0)
+        given_tables = []
+        for margin in margins:
+            dropped = tuple(i for i, name in enumerate("abc") if name not in margin)
+            free = possible.any(axis=dropped).astype(float).ravel()
+            axes = tuple(Axis(variable=name, labels=("0", "1")) for name in margin)
+            values = np.asarray(cells.sum(axis=dropped), dtype=float).ravel()
+            given_tables.append(Table(name=margin, space=CellSpace(axes), values=values, variance=free))
+        rounded = whole_values(given_tables)
+        assert rounded is not None, pattern
+        for table, values in zip(given_tables, rounded, strict=True):
+            assert np.array_equal(values, np.rint(values))
+            assert not values[table.variance == 0].any(), (pattern, table.name)
+            assert noise or values.min() >= 0
+            assert np.abs(values - table.values).max() < 3
+        for (t, x), (u, y) in combinations(zip(given_tables, rounded, strict=True), 2):
+            shared = {a.name for a in t.space.axes} & {a.name for a in u.space.axes}
+            assert np.array_equal(sums(t, x, shared), sums(u, y, shared))
+
+
+def test_zeros_that_forbid_the_rounded_margins_stay_and_all_tables_are_rounded_at_once() -> None:
+    """Only the cells (0, 1) and (1, 0) of a and b are possible; both margins alone would round to (1, 0)."""
+    values = {"ab": [0, 0.5, 0.5, 0], "ac": [0.25] * 4, "bc": [0.25] * 4}
+    axes = {name: Axis(variable=name, labels=("0", "1")) for name in "abc"}
+    given_tables = [
+        Table(
+            name=name,
+            space=CellSpace(
+                tuple(axes[a] for a in name), frozenset({(0, 0), (1, 1)} if name == "ab" else ())
+            ),
+            values=np.array(cells, dtype=float),
+            variance=np.array(cells, dtype=float),
+        )
+        for name, cells in values.items()
+    ]
+    rounded = whole_values(given_tables)
+    assert rounded is not None
+    ab, ac, bc = (cells.reshape(2, 2) for cells in rounded)
+    assert not ab[0, 0] and not ab[1, 1] and ab.sum() == 1
+    assert ab.sum(1).tolist() == ac.sum(1).tolist() and ab.sum(0).tolist() == bc.sum(1).tolist()
+    assert ac.sum(0).tolist() == bc.sum(0).tolist() and min(ac.min(), bc.min()) == 0
+
+
 def test_tables_that_contradict_each_other_are_left_alone() -> None:
     first, second = tables(["ab"])[0], tables(["a"], seed=1)[0]
     assert whole_values([first, second]) is None

@@ -6,7 +6,8 @@ integers). Margins are sums of the rounded cells. Intervals stay valid because t
 cell moves by less than one.
 
 Of a list without the full cross, margins that tables share are rounded first, and every table to neighbouring integers that
-sum to them. A list whose tables share more than two margins with others has no such rounding in general, and is refused.
+sum to them. A list whose tables share more than two margins with others has no such rounding in general, and is refused. Impossible
+cells stay zero; where they leave no room for the margins, all tables are rounded at once, and a cell may move by more than one.
 
 Along a hierarchy every cell of a level is divided among its children by largest remainder, from the top down: all levels are whole and
 add up, and a cell may move by a little more than one.
@@ -19,7 +20,7 @@ from typing import ClassVar
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
-from dalenius.linear.adjusting import finest, from_finest, has_levels
+from dalenius.linear.adjusting import finest, from_finest, has_levels, impossible
 from dalenius.linear.tree_whole import TopDown, is_along, whole
 from dalenius.linear.whole import controlled, largest_remainder, whole_values
 
@@ -55,11 +56,14 @@ class Rounding:
             return self._noted(
                 release, _without_cross(release), "controlled rounding of tables with shared margins"
             )
-        cells = table.values.reshape(table.shape)
+        cells, free = table.values.reshape(table.shape), ~impossible(table).reshape(table.shape)
         if cells.ndim == 2 and cells.size <= _MOST_CONTROLLED:
-            integers, method = controlled(cells), "controlled rounding of cells, rows, columns and total"
+            integers, method = (
+                controlled(cells, free),
+                "controlled rounding of cells, rows, columns and total",
+            )
         else:
-            integers = largest_remainder(cells.ravel()).reshape(table.shape)
+            integers = largest_remainder(cells.ravel(), free.ravel()).reshape(table.shape)
             method = "largest remainder of cells and total"
         return self._noted(release, from_finest(release, table, integers), method)
 
