@@ -398,6 +398,29 @@ def test_a_variable_that_only_the_other_population_caps_is_capped(ledger: Ledger
     assert spent(ledger, "students") == "1/5"
 
 
+@pytest.mark.parametrize("owner", ["students", "workers"])
+def test_a_quote_applies_default_quotas_that_no_line_holds_yet(ledger: Ledger, owner: str) -> None:
+    """Of the other account or of its own: a quote refuses what the release would refuse, and writes nothing."""
+    limits = policy("1") | {"default_quota": {"rho": "1/20"}}
+    rules = {"students": policy("1"), "workers": policy("1"), owner: limits}
+    for name, overlaps in (("students", ()), ("workers", ("students",))):
+        curator = Curator.open(DATA, document(name, *overlaps), ledger=ledger, policy=rules[name])
+        curator.register()
+    small = REQUEST | {"privacy": REQUEST["privacy"] | {"rho": "1/25"}}
+    before = [entry.digest for entry in ledger.entries()]
+    for who, match in (("ana", "'ana'"), ("", "say who asks")):
+        with pytest.raises(QuotaExhausted, match=match):
+            curator.quote(REQUEST, analyst=who)
+    assert curator.quote(small, analyst="ana").rho == Fraction(1, 25)
+    assert curator.quote(REQUEST, is_official=True).rho == Fraction(1, 10)
+    assert [entry.digest for entry in ledger.entries()] == before
+    for who, match in (("ana", "'ana'"), ("", "say who asks")):
+        with pytest.raises(QuotaExhausted, match=match):
+            curator.release(REQUEST, analyst=who)
+    curator.release(small, analyst="ana")
+    assert curator.quote(small).rho == 0, "what is stored is answered for free, whoever asks"
+
+
 def test_the_other_account_s_default_quota_holds(ledger: Ledger) -> None:
     """A quota for everybody who is not named is a quota of each of them, also for what is asked about others."""
     limits = policy("1") | {"default_quota": {"rho": "3/20"}}

@@ -36,6 +36,8 @@ from dalenius.errors import (
     StorageError,
 )
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
+from dalenius.ledger.declarations import Declarations
+from dalenius.ledger.draft import Command
 from dalenius.ledger.events import Event, events_in
 from dalenius.ledger.policy import bind, check_ledger, ensure_quotas
 from dalenius.ledger.reserve import new_lease
@@ -306,10 +308,20 @@ class Curator:
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
+        quotas: list[Command] = []
         if self.ledger.find(charge.key) is None:
             self._check_universe(document)
             self.planner.check_functions(plan)
-        return self.ledger.quote(charge)
+            ensure_quotas(
+                self.ledger,
+                self.domain.population,
+                analyst,
+                self.policy,
+                overlaps=charge.overlaps,
+                is_official=is_official,
+                declarations=Declarations(quotas.append),
+            )
+        return self.ledger.quote(charge, quotas)
 
     def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
         """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""

@@ -7,7 +7,7 @@ back. A crash may waste a charge. Nothing is ever refunded.
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +25,7 @@ from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
 from dalenius.ledger.continuity import Break, check_lines, find_break, refuse_new_beside
 from dalenius.ledger.declarations import Declarations
-from dalenius.ledger.draft import Command, Draft, Head
+from dalenius.ledger.draft import Command, Draft, Head, Needs
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder, secret_of
 from dalenius.ledger.known_files import KnownFiles
@@ -327,18 +327,23 @@ class Ledger:
         """Publish, embargo or withdraw; the charge stands."""
         return self.books.release(self.submit(SetStatus(entry=entry, status=str(status), by=by)))
 
-    def quote(self, charge: Charge) -> Cost:
-        """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would."""
-        command = Reserve.of(charge)
+    def quote(self, charge: Charge, first: Sequence[Command] = ()) -> Cost:
+        """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would.
+
+        `first` holds what a release would declare before it is charged, such as a default quota. Nothing is written.
+        """
+        commands = (*first, Reserve.of(charge))
 
         def look(reader: Store) -> Draft:
             with reader.snapshot():
-                state, head, _ = load(reader, command.needs, self.books.witness)
+                needs = Needs.of_all(command.needs for command in commands)
+                state, head, _ = load(reader, needs, self.books.witness)
                 return Draft(state, head, self.clock())
 
         draft = self.books.look(look)
         try:
-            command.decide(draft)
+            for command in commands:
+                command.decide(draft)
         except Busy:
             return charge.cost
         if any(line.kind == "charge" for line in draft.lines):

@@ -106,8 +106,14 @@ def _pages(policy: PolicyDocument) -> tuple[str, ...]:
     return tuple(page for page in PAGES if page == MASTER or page in pages)
 
 
-def ensure_quota(ledger: Ledger, population: str, analyst: str, policy: PolicyDocument) -> None:
-    """The policy's default quota for an analyst whom nobody gave one of their own."""
+def ensure_quota(
+    ledger: Ledger,
+    population: str,
+    analyst: str,
+    policy: PolicyDocument,
+    declarations: Declarations | None = None,
+) -> None:
+    """Hand the policy's quota of an analyst who has none yet to `declarations`, those of the ledger unless given."""
     if policy.default_quota is None and analyst not in policy.analysts:
         return
     if not analyst:
@@ -118,7 +124,8 @@ def ensure_quota(ledger: Ledger, population: str, analyst: str, policy: PolicyDo
     for page in _pages(policy):
         # A quota that the custodian set on one page says nothing about the other.
         if quota is not None and page not in pages:
-            ledger.quota(population, analyst, quota.rho, _delta(quota, policy), by="policy", page=page)
+            book = declarations or ledger.declarations
+            book.quota(population, analyst, quota.rho, _delta(quota, policy), by="policy", page=page)
 
 
 def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:

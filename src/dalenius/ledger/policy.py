@@ -18,6 +18,7 @@ from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
 from dalenius.errors import LedgerMismatch, PolicyDiffers, UnknownName
 from dalenius.ledger import Ledger
+from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.opening import declare_limits, ensure_quota
 from dalenius.spec.canonical import digest
@@ -87,13 +88,15 @@ def ensure_quotas(
     *,
     overlaps: Iterable[str],
     is_official: bool,
+    declarations: Declarations | None = None,
 ) -> None:
     """Give an analyst the policy's quota, and that of the populations whose accounts pay as well (`overlaps`).
 
+    Lines that are missing go to `declarations`, those of the ledger unless given: a quote collects them.
     Raises `QuotaExhausted` where everybody has a quota and nobody is named, unless the table is official.
     """
     if not is_official:
-        ensure_quota(ledger, population, analyst, policy)
+        ensure_quota(ledger, population, analyst, policy, declarations)
     if not analyst and is_official:
         return
     for other in overlaps:
@@ -104,7 +107,7 @@ def ensure_quotas(
         quotas = [(quota.rho, n) for n, rules in enumerate(policies) if (quota := rules.quota(analyst))]
         # Of several data sets the strictest policy counts: the other account pays for all of them.
         if quotas:
-            ensure_quota(ledger, other, analyst, policies[min(quotas)[1]])
+            ensure_quota(ledger, other, analyst, policies[min(quotas)[1]], declarations)
 
 
 def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:
