@@ -37,9 +37,11 @@ from dalenius.measurements import (
     tree_residual,
 )
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.label_selection import LabelSelection
+from dalenius.measurements.learned_bounds import LearnedBounds
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.quantile_points import QuantilePoints
@@ -259,6 +261,17 @@ _SEVERAL_BOUNDS: Mapping[str, Mapping[str, object]] = {
 _REPLICATES: Mapping[str, Mapping[str, object]] = {
     "table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": None, "where": None},
     "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
+}
+_LEARNED: Mapping[str, Mapping[str, object]] = {"table": {"learn_bounds": "9/10", "rows": ["sex"]}}
+_LEARNED_OF_MEAN: Mapping[str, Mapping[str, object]] = {
+    "table": {
+        "learn_bounds": "9/10",
+        "candidates": [0, 1, 3],
+        "tail": "1/4",
+        "error": "noise",
+        "rows": None,
+        "where": None,
+    }
 }
 _FOURIER: Mapping[str, Mapping[str, object]] = {
     "privacy": {"strategy": "fourier", "mechanism": None, "noise": None},
@@ -568,6 +581,22 @@ FAULTS: tuple[Fault, ...] = (
         _as_added,
         "total",
         keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}},
+    ),
+    Fault(
+        "most of learned bounds of clipped totals is not paid for",
+        LearnedBounds,
+        "profile",
+        lambda right: _half_price(_half_price(right)),
+        "total",
+        keys=_LEARNED,
+    ),
+    Fault(
+        "most of learned bounds of a mean is not paid for",
+        CandidateBounds,
+        "profile",
+        lambda right: _half_price(_half_price(right)),
+        "mean",
+        keys=_LEARNED_OF_MEAN,
     ),
     Fault(
         "most levels of several quantiles are not paid for",
