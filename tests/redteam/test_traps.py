@@ -49,7 +49,30 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     35: ("proofs stand beside what they prove", ("ledger/test_verify.py::test_heads_kept_elsewhere_are_looked_up", "ledger/test_invariants.py::test_a_head_is_anchored_only_once_it_is_on_disk")),
     36: ("failing steps are converted by their losses", ("exact/test_approximate_concentrated.py::test_rho_is_never_below_brute_force_over_400_orders_and_at_most_a_twentieth_above",)),
     37: ("labels are shown as they stand and never obeyed", ("cli/test_terminal.py::test_every_verb_prints_labels_as_they_stand", "publish/test_formats.py::test_a_label_cannot_become_markup")),
+    38: ("isolated blocks share no channel", ("measurements/test_block_schedules.py::test_no_schedule_mixes_blocks_loses_one_or_raises", "measurements/test_block_schedules.py::test_a_planted_fault_is_found_within_fifty_schedules")),
+    39: ("strangers' documents and plans are bounded before they are parsed and made", ("spec/test_screening.py::test_a_hostile_document_is_read_or_refused_quickly", "server/api/test_limits.py::test_documents_are_parsed_outside_of_the_event_loop", "conformance/test_effort.py::test_large_requests_of_a_method_take_little")),
+    40: ("what decides about budgets is bound to the chain", ("ledger/test_state.py::test_a_balance_set_back_is_not_sold_again", "ledger/test_state.py::test_every_column_of_every_table_is_noticed_on_opening_and_where_it_is_read")),
+    41: ("a rule about a column follows the value", ("curator/test_caps.py::test_a_cap_on_a_record_holds_for_whatever_is_made_of_it", "server/api/test_weights.py::test_a_declaration_that_names_no_weight_has_none")),
+    42: ("intervals of quantiles hold beside heaps", ("linear/test_quantiles.py::test_intervals_of_noise_hold_beside_heaps", "methods/test_quantiles.py::test_intervals_with_sampling_hold_the_quantile_of_the_process_beside_heaps")),
+    43: ("the universe sentence follows the axes", ("spec/test_universe_of_parts.py::test_the_sentence_says_which_records_are_counted", "spec/test_universe_of_parts.py::test_every_product_names_the_part_and_calls_its_total_one_of_shown")),
+    44: ("an error of sampling knows how rows were drawn", ("methods/test_design.py::test_intervals_with_sampling_hold_for_persons_with_three_equal_rows", "methods/test_design.py::test_neither_a_census_nor_clusters_have_an_error_of_sampling", "inference/test_drawn.py::test_clusters_are_refused_and_other_draws_are_named")),
+    46: ("nothing is judged without a finite margin", ("linear/test_crosstab.py::test_nothing_is_judged_without_a_finite_margin", "server/pages/test_pages.py::test_two_numbers_are_compared_only_where_their_difference_has_a_margin")),
+    47: ("an adjustment is made or refused before the charge", ("postprocess/test_show_on_every_route.py::test_a_key_of_show_is_done_or_refused_before_the_charge", "linear/test_whole.py::test_a_declared_zero_stays_zero_in_every_list")),
+    49: ("an optional setting may fail, a protective one may not", ("docs/test_notebook.py::test_plan_release_and_statement_are_tables_in_a_notebook", "measurements/test_block_schedules.py::test_a_system_that_refuses_the_filter_refuses_the_plan")),
+    50: ("a closed ledger is one file, and a lost log is noticed", ("ledger/test_come_and_go.py::test_closing_brings_every_line_into_the_one_file", "ledger/test_come_and_go.py::test_a_log_that_goes_while_a_release_is_written_fails_closed")),
+    52: ("coverage is simulated, and halved errors are rejected", ("end_to_end/test_intervals_on_files.py::test_every_interval_on_a_hostile_file_holds", "end_to_end/test_intervals_on_files.py::test_narrow_intervals_are_rejected")),
+    53: ("one subject gives every product its words", ("end_to_end/test_what_products_show.py::test_every_product_says_title_measure_unit_filter_and_labels", "methods/test_weighted_estimates.py::test_the_weighted_count_beside_a_mean_has_its_own_title")),
+    54: ("the guards of every account that pays speak", ("ledger/test_overlaps.py::test_a_quota_in_both_accounts_binds_in_both", "ledger/test_overlaps.py::test_the_other_account_s_cap_of_the_same_variable_holds", "ledger/test_overlaps.py::test_the_other_account_s_rule_of_approval_holds", "ledger/test_overlaps.py::test_a_quote_applies_default_quotas_that_no_line_holds_yet")),
+    56: ("losses are checked by what meets the noise, not by a second copy of the step", ("redteam/test_input_distances.py::test_inputs_move_no_further_than_stated", "redteam/test_input_distances.py::test_a_sensitivity_of_half_the_true_one_is_found", "measurements/test_learned_bounds.py::test_bounds_are_drawn_by_the_law_of_the_stated_epsilon")),
 }  # fmt: skip
+
+# What no test would notice yet, said on the page of evidence as well.
+OPEN: dict[int, str] = {
+    45: "the bias of a block model that is twice as wrong stays below a fifth of the stated error",
+    48: "a planned margin says for which size it holds, for every measure; tested for means alone",
+    51: "there is one spelling of a mean; without `error` it still has the older plan with more noise",
+    55: "a delta above one in the declared size is refused or said aloud",
+}
 
 
 @cache
@@ -59,7 +82,7 @@ def functions_of(path: str) -> frozenset[str]:
 
 
 def test_the_list_is_complete() -> None:
-    assert list(TRAPS) == list(range(1, 38))
+    assert sorted(TRAPS | OPEN) == list(range(1, 57)) and not TRAPS.keys() & OPEN.keys()
 
 
 @pytest.mark.parametrize("number", TRAPS)
