@@ -10,7 +10,6 @@ import pytest
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.measurements.noisy import CombinedStatistic, Noisy
@@ -21,8 +20,9 @@ from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mirrored_totals import MirroredTotals
 from dalenius.statistics.moment import Moment
 from dalenius.statistics.power_sum import PowerSum
+from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.testing.asking import plan_of
-from dalenius.testing.neighbours import DataSet, columns_of, units
+from dalenius.testing.neighbours import DataSet, columns_of, fetched, units
 
 KINDS = (("a", 0, 0, 2), ("a", 3, 2, 2), ("b", 3, 0, 2), ("b", 1, 2, 0))
 SIZE = 3
@@ -75,12 +75,7 @@ def exact(plan: TablePlan, domain: Domain, data: DataSet) -> list[list[int]]:
     answers = []
     for step in plan.measurements:
         assert isinstance(step, Noisy)
-        content = [
-            (
-                source.values(need) if isinstance(need, ValuesQuery) else source.table(need)
-            ).open_below_the_gate()
-            for need in step.needs
-        ]
+        content = [fetched(source, need).open_below_the_gate() for need in step.needs]
         statistic = step.statistic
         combined = statistic.combine(content) if isinstance(statistic, CombinedStatistic) else content[0]
         answers.append([int(value) for value in combined])
@@ -150,6 +145,7 @@ PLANTS = {
     "ratio": (MagnitudeTable, "ratio"),
     "variance": (PowerSum, "variance"),
     "covariance": (Moment, "covariance"),
+    "error of sampling of a covariance": (SquaredInfluence, "covariance"),
     "weighted mean": (MirroredTotals, "weighted mean, noise alone"),
     "error of the design": (BinnedSums, "weighted mean"),
     "weighted total": (MagnitudeTable, "weighted total"),

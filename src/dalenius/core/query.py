@@ -146,10 +146,14 @@ class ValuesQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsQuery:
-    """Several numeric variables together, in steps: a line for each row that passes the filters and has them all, in sorted order."""
+    """Several numeric variables together, in steps: a line for each row that passes the filters and has them all, in sorted order.
+
+    With `space` each line begins with the number of the row's cell, and rows outside the table are left out.
+    """
 
     variables: tuple[str, ...]
     where: tuple[Filter, ...] = field(default=())
+    space: CellSpace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,27 +1,56 @@
 """Several numeric variables of the same rows, read by the scan that every source has."""
 
+from math import prod
+
 import numpy as np
 
 from dalenius.core.contracts import Source
 from dalenius.core.law import IntArray
 from dalenius.core.query import RowsQuery
 from dalenius.core.sealed import Sealed
-from dalenius.engines._tally import passes
+from dalenius.engines._tally import axis_positions, passes
 from dalenius.spec.coding import DROPPED_NUMBER
 
 
 def rows_of(source: Source, query: RowsQuery) -> Sealed[IntArray]:
     """One line for each row that has all the variables; sorted, so that the order of a file tells nothing."""
-    domain = source.domain
+    domain, space = source.domain, query.space
     for name in query.variables:
         _ = domain.variable(name).bounds
-    names = tuple(dict.fromkeys([*query.variables, *(f.variable for f in query.where)]))
-    parts = [np.empty((0, len(query.variables)), dtype=np.int64)]
-    for batch in source.scan(names):
+    axes = () if space is None else space.axes
+    used = [*query.variables, *(f.variable for f in query.where), *(axis.variable for axis in axes)]
+    width = len(query.variables) + (space is not None)
+    parts = [np.empty((0, width), dtype=np.int64)]
+    for batch in source.scan(tuple(dict.fromkeys(used))):
         columns = [np.asarray(batch[name]) for name in query.variables]
         mask = np.logical_and.reduce([column != DROPPED_NUMBER for column in columns])
         for condition in query.where:
             mask &= passes(condition, domain.variable(condition.variable), batch[condition.variable])
+        if space is not None:
+            cells = np.zeros(len(mask), dtype=np.int64)
+            for axis in axes:
+                positions = axis_positions(axis, np.asarray(batch[axis.variable]))
+                mask &= positions >= 0
+                cells = cells * len(axis) + positions
+            columns.insert(0, cells)
         parts.append(np.column_stack([column[mask] for column in columns]).astype(np.int64))
-    rows = np.concatenate(parts)
-    return Sealed(rows[np.lexsort(rows.T[::-1])])
+    return Sealed(_sorted(np.concatenate(parts)))
+
+
+def _sorted(rows: IntArray) -> IntArray:
+    """Lines in order, as single numbers where all places of a line fit into one."""
+    if not len(rows):
+        return rows
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    widths = [int(b) - int(a) + 1 for a, b in zip(low, high, strict=True)]
+    if prod(widths) >= 2**62:
+        return np.asarray(rows[np.lexsort(rows.T[::-1])])
+    key = np.zeros(len(rows), dtype=np.int64)
+    for column, least, width in zip(rows.T, low, widths, strict=True):
+        key = key * width + (column - least)
+    key.sort()
+    columns = []
+    for least, width in zip(low[::-1], widths[::-1], strict=True):
+        key, place = np.divmod(key, width)
+        columns.append(place + least)
+    return np.column_stack(columns[::-1])

@@ -7,7 +7,6 @@ from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.drawn import (
-    IF_NORMAL,
     Drawn,
     condition,
     drawn_as,
@@ -17,7 +16,7 @@ from dalenius.inference.drawn import (
 )
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.estimates import assumes_normal, curves_of, deconvolved_ends, is_certified, is_resampled
+from dalenius.linear.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
 from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
@@ -55,7 +54,7 @@ def _deconvolved(
 
 def _notes(release: Release, drawn: Drawn) -> tuple[str, ...]:
     """What an interval with sampling assumes."""
-    return (condition(drawn), *((IF_NORMAL,) if assumes_normal(release.law) else ()))
+    return (condition(drawn),)
 
 
 def estimate_intervals(

@@ -16,7 +16,6 @@ from dalenius.errors import Unsupported
 
 IF_INDEPENDENT = "It holds if the records were drawn independently."
 IF_UNITS_INDEPENDENT = "It holds if the units were drawn independently; the variance of counts is multiplied by {rows}, the rows of a unit."
-IF_NORMAL = "It holds if the two numbers are jointly normal."
 DECLARED = "The data set declares that its records were drawn independently."
 DECLARED_UNITS = "The data set declares that its units were drawn independently; the variance of counts is multiplied by {rows}, the rows of a unit."
 OF_A_CENSUS = (

@@ -3,8 +3,9 @@
 noise               the error of the released number for the finite population: privacy noise alone
 noise and sampling  its error for the process behind the population: privacy noise and sampling
 
-A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. Variances are
-treated on the log scale, and the sampling error of correlations on Fisher's. Weighted estimates count the error of the design as if rows had been drawn one
+A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. The sampling error of
+variances is treated on the log scale, that of correlations on Fisher's. That of covariances and correlations comes from the squared influences of
+rows, which are measured at the released numbers. Weighted estimates count the error of the design as if rows had been drawn one
 by one, with replacement: sums of squared weights, at least what a design of independent inclusions has. Where a unit has up to k rows,
 the variance of sampling is k times that of independent rows (`core/estimate.py`).
 
@@ -31,6 +32,7 @@ from dalenius.linear.block_quantiles import BlockQuantiles
 from dalenius.linear.clipping import chosen
 from dalenius.linear.distributions import Distribution
 from dalenius.linear.families import FAMILIES, FamilySums, fitted
+from dalenius.linear.influence import Box
 from dalenius.linear.moments import Form, Sums, reach
 from dalenius.linear.quantiles import Quantiles
 from dalenius.linear.replicates import Replicates, deconvolved, replicates_of, sum_variance
@@ -70,11 +72,6 @@ def is_resampled(law: Law) -> bool:
 def is_certified(law: Law) -> bool:
     """Whether they are quantiles between certified ends."""
     return isinstance(law, Joint) and law.parameters.get("estimate") == QUANTILES
-
-
-def assumes_normal(law: Law) -> bool:
-    """Whether the error of sampling is that of two jointly normal numbers: fourth moments of pairs are not measured."""
-    return isinstance(law, Joint) and law.parameters.get("estimate") in ("covariance", "correlation")
 
 
 def curves_of(law: Law, cells: int) -> int | None:
@@ -584,11 +581,43 @@ def _co_moments(parts: Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]
     return n, values, gradients
 
 
+def _influence(parts: Parts) -> FloatArray:
+    """By what numbers a row's influence on the covariance or correlation of each cell is known (`linear/influence.py`)."""
+    n, (xx, yy, xy), _ = _co_moments(parts)
+    none = np.zeros_like(xy)
+    centres = parts.number("centre"), parts.number("centre of the other")
+    totals = parts.total(), parts.raw("total of the other")
+    x, y = (centre + total.values / n for centre, total in zip(centres, totals, strict=True))
+    box = Box(
+        x=(parts.number("low"), parts.number("high")),
+        y=(parts.number("low of the other"), parts.number("high of the other")),
+    )
+    if parts.parameters["estimate"] == "covariance":
+        return box.points((x, y), np.ones_like(xy), (none, none), xy)
+    with np.errstate(all="ignore"):
+        root = np.sqrt(np.where((xx > 0) & (yy > 0), xx * yy, np.nan))
+        return box.points((x, y), 1 / root, (xy / root / (2 * xx), xy / root / (2 * yy)), none)
+
+
+def influence(law: Joint, blocks: Sequence[Block], cells: int) -> FloatArray:
+    """The same from what was measured before influences are; a row of numbers for each cell."""
+    return _influence(Parts(law.parameters, Sums.of(blocks, cells)))
+
+
+def _spread(parts: Parts, n: FloatArray) -> tuple[FloatArray | None, FloatArray]:
+    """The variance of sampling, in squared steps of each variable, and the variance of the noise in it; None where it was not measured."""
+    if not parts.has("influence"):
+        return None, np.zeros(1)
+    largest = _influence(parts)[:, -1]
+    sums = parts.raw("influence").times(parts.rows * largest**2 / parts.number("influence grid") / n**2)
+    return np.maximum(sums.values, 0.0), sums.variance
+
+
 def _covariance(parts: Parts) -> Estimated:
-    n, (xx, yy, xy), (_, _, gradient) = _co_moments(parts)
-    sampled = parts.rows * (np.maximum(xx, 0) * np.maximum(yy, 0) + xy**2) / n
+    n, (_, _, xy), (_, _, gradient) = _co_moments(parts)
+    sampled, uncertainty = _spread(parts, n)
     wider = n / (n - 1)
-    return _smooth(wider * xy, gradient, sampled, np.zeros(1), scale=parts.number("scale", 1), shape=_plain)
+    return _smooth(wider * xy, gradient, sampled, uncertainty, scale=parts.number("scale", 1), shape=_plain)
 
 
 # A correlation divides by two variances: where the noise of one is more than this part of it, nothing is said.
@@ -596,7 +625,7 @@ GUARD = 3
 
 
 def _correlation(parts: Parts) -> Estimated:
-    """Covariance over the root of both variances: Fieller's interval for the noise, Fisher's for sampling, put together by their distances."""
+    """Covariance over the root of both variances: Fieller's interval for the noise; distances of sampling are added to it in squares."""
     n, (xx, yy, xy), (of_x, of_y, product) = _co_moments(parts)
     is_known = (xx > 0) & (yy > 0)
     xx, yy = np.where(is_known, xx, np.nan), np.where(is_known, yy, np.nan)
@@ -605,7 +634,8 @@ def _correlation(parts: Parts) -> Estimated:
     spread = of_x.times(np.sqrt(yy / xx) / 2).plus(of_y, np.sqrt(xx / yy) / 2)
     residual = product.plus(spread, -value)
     is_sure = (xx > GUARD * np.sqrt(of_x.variance)) & (yy > GUARD * np.sqrt(of_y.variance))
-    degrees = np.maximum(n / parts.rows - 3, 1)
+    noise = residual.variance / root**2
+    sampled, uncertainty = _spread(parts, n)
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         q = reach(confidence, np.maximum(residual.variance, 1e-300), fourth=residual.fourth)
@@ -618,21 +648,33 @@ def _correlation(parts: Parts) -> Estimated:
         is_bounded = is_sure & (square > 0)
         lower = np.where(is_bounded, np.maximum(lower, -1.0), -1.0)
         upper = np.where(is_bounded, np.minimum(upper, 1.0), 1.0)
-        if not is_sampling:
+        if not is_sampling or sampled is None:
             return lower, upper
-        reached = NormalDist().inv_cdf(0.5 + confidence / 2) / np.sqrt(degrees)
-        below = np.maximum(value - _fisher(value, -reached), lower - _fisher(lower, -reached))
-        above = np.maximum(_fisher(value, reached) - value, _fisher(upper, reached) - upper)
+        both = np.maximum(noise + sampled, 1e-300)
+        wide = reach(confidence, both, fourth=residual.fourth / root**4, uncertainty=uncertainty)
+        half = np.sqrt(np.maximum(wide**2 * both - q**2 * noise, 0.0))
+        below, above = _sides(value, lower, upper, half)
         return value - np.hypot(value - lower, below), value + np.hypot(upper - value, above)
 
-    noise = residual.variance / root**2
-    sampled = noise + (1 - value**2) ** 2 / degrees
-    return Estimated(values=value, variance=noise, sampled=sampled, ends=ends)
+    return Estimated(
+        values=value, variance=noise, sampled=None if sampled is None else noise + sampled, ends=ends
+    )
+
+
+def _sides(
+    value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Distances of sampling to both sides: the larger of the plain one and that on Fisher's scale, at the value and at the ends for noise."""
+    with np.errstate(divide="ignore"):
+        reached = half / (1 - value**2)
+    below = np.maximum(value - _fisher(value, -reached), lower - _fisher(lower, -reached))
+    above = np.maximum(_fisher(value, reached) - value, _fisher(upper, reached) - upper)
+    return np.fmax(below, half), np.fmax(above, half)
 
 
 def _fisher(value: FloatArray, move: FloatArray) -> FloatArray:
     """A correlation moved on the scale of the inverse hyperbolic tangent, on which one is infinitely far."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.tanh(np.arctanh(value) + move))
 
 
@@ -648,15 +690,21 @@ def _smooth(
     scale: float,
     shape: Shape,
 ) -> Estimated:
-    """A smooth function of moments: the noise by its gradient, an interval on the scale that suits it."""
+    """A smooth function of moments: the noise by its gradient, and the error of sampling on the scale that suits it.
+
+    Noise is added to sums, so that its distances are plain ones; `shape` gives those of sampling to both sides. Both are put together in squares.
+    """
     noise = gradient.variance
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        more = sampled if is_sampling and sampled is not None else np.zeros(1)
-        total = np.maximum(noise + more, 1e-300)
-        q = reach(confidence, total, fourth=gradient.fourth, uncertainty=uncertainty if is_sampling else 0.0)
-        lower, upper = shape(value, q * np.sqrt(total))
-        return scale * lower, scale * upper
+        own = np.maximum(noise, 1e-300)
+        half = reach(confidence, own, fourth=gradient.fourth) * np.sqrt(own)
+        if not is_sampling or sampled is None:
+            return scale * (value - half), scale * (value + half)
+        total = np.maximum(noise + sampled, 1e-300)
+        q = reach(confidence, total, fourth=gradient.fourth, uncertainty=uncertainty)
+        below, above = shape(value, np.sqrt(np.maximum(q**2 * total - half**2, 0.0)))
+        return scale * (value - np.hypot(half, below)), scale * (value + np.hypot(half, above))
 
     return Estimated(
         values=scale * value,
@@ -667,15 +715,15 @@ def _smooth(
 
 
 def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return value - half, value + half
+    return half, half
 
 
 def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """On the log scale where the value is well above zero; plain ends from zero on elsewhere."""
+    """On the log scale where the value is well above zero; plain distances elsewhere."""
     is_large = value > half
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         factor = np.exp(np.where(is_large, half / value, 0.0))
-    return np.where(is_large, value / factor, 0.0), np.where(is_large, value * factor, value + half)
+    return np.where(is_large, value - value / factor, half), np.where(is_large, value * factor - value, half)
 
 
 ESTIMATES: dict[str, Callable[[Parts], Estimated]] = {

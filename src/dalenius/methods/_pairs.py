@@ -1,15 +1,20 @@
 """What ratios, covariances and correlations share: a second variable, and moments of rows that have both."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Bounds
+from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Aggregate, RowsQuery, TableQuery
+from dalenius.core.release import Outcome, Value
 from dalenius.errors import Unsupported
-from dalenius.methods._design import design_notes, has_sampling
+from dalenius.linear.estimates import influence
+from dalenius.linear.influence import GRID, Box
+from dalenius.measurements.noisy import Noisy
 from dalenius.methods._moments import (
     CLIPPED,
     MeasuredPart,
@@ -21,20 +26,25 @@ from dalenius.methods._moments import (
     plan_estimate,
     public_size,
     rows_with,
+    sampling_notes,
     squares_part,
     totals_part,
+    wants_sampling,
 )
 from dalenius.spec.document import Name, Part
-from dalenius.spec.method import FieldKind, FormField, Words
+from dalenius.spec.method import WHICH_ERROR, FieldKind, FormField, Words
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.moment import Moment
+from dalenius.statistics.squared_influence import SquaredInfluence
 
 OTHER = "total of the other"
 OTHER_SQUARES = "squares of the other"
+# The share of the budget that the error of sampling of a covariance or a correlation takes.
+INFLUENCE = Fraction(1, 6)
 WITH_ANOTHER = {
-    "other": FormField(kind=FieldKind.VARIABLE, labels={"en": "With", "de": "Mit"}, is_needed=True)
+    "other": FormField(kind=FieldKind.VARIABLE, labels={"en": "With", "de": "Mit"}, is_needed=True),
+    "error": WHICH_ERROR,
 }
 
 
@@ -45,6 +55,14 @@ class PairParameters(Part):
     naming: ClassVar[tuple[str, ...]] = ("other",)
 
     other: Name | None = None
+
+
+class SpreadParameters(PairParameters):
+    """Keys of a covariance or a correlation: the second variable, and which error."""
+
+    section: ClassVar[str] = "[table] of a covariance or correlation"
+
+    error: Literal["noise", "sampling"] = "sampling"
 
 
 def words_of(english: str, german: str) -> dict[str, Words]:
@@ -135,36 +153,76 @@ def products_part(
     )
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PairPlan(TablePlan):
+    """First totals, squares and products; then squared influences of rows at what these say."""
+
+    def steps(self) -> Generator[Measurement, Outcome, None]:
+        """The last measurement is made of the answers before it; its cost does not depend on them."""
+        *first, last = self.measurements
+        assert isinstance(last, Noisy) and isinstance(self.law, Joint)
+        blocks = []
+        for step in first:
+            answer = yield step
+            if not isinstance(answer, Value):
+                return
+            blocks.append(step.block(answer))
+        points = influence(self.law, blocks, last.space.size)
+        statistic = replace(last.statistic, points=tuple(map(tuple, points.tolist())))  # type: ignore[type-var]
+        yield replace(last, statistic=statistic)
+
+
+def _influence_part(
+    question: Question, query: TableQuery, other: str, box: Box, is_complete: bool
+) -> MeasuredPart:
+    """Squared influences of rows; evenly spread values have a ninth of the largest one."""
+    statistic = SquaredInfluence(
+        query=RowsQuery(variables=(question.of, other), where=query.where, space=question.space),
+        points=(box.start,) * question.space.size,
+        is_complete=is_complete,
+    )
+    return MeasuredPart(
+        arrays=("influence",),
+        measurement=noisy(question, f"influences on {question.of} and {other}", statistic, INFLUENCE),
+        typical=(statistic.grid / 9,),
+    )
+
+
 def plan_pair(question: Question, estimate: str) -> TablePlan:
-    """A covariance or a correlation, from totals, squares and products with a fifth of the budget each."""
+    """A covariance or a correlation: equal shares for totals, squares, products and the error of sampling."""
     other, beside = other_of(question)
     bounds, size, query = question.bounds, public_size(question, other), rows_with(question, other)
-    fifth, is_complete = Fraction(1, 5), size is not None
-    parts = (
-        totals_part(question, query, size, fifth),
-        total_part(
-            question, query, other, fifth, array=OTHER, centre=middle(beside), is_complete=is_complete
-        ),
-        squares_part(question, query, question.of, size, fifth),
-        squares_part(question, query, other, size, fifth, array=OTHER_SQUARES),
+    has_sampling, is_complete = wants_sampling(question), size is not None
+    part = (1 - INFLUENCE if has_sampling else Fraction(1)) / 5
+    parts: tuple[MeasuredPart, ...] = (
+        totals_part(question, query, size, part),
+        total_part(question, query, other, part, array=OTHER, centre=middle(beside), is_complete=is_complete),
+        squares_part(question, query, question.of, size, part),
+        squares_part(question, query, other, size, part, array=OTHER_SQUARES),
         products_part(
-            question, query, fifth, centres=(middle(bounds), middle(beside)), is_complete=is_complete
+            question, query, part, centres=(middle(bounds), middle(beside)), is_complete=is_complete
         ),
     )
+    beside_law: dict[str, int] = {}
+    if has_sampling:
+        box = Box(x=(bounds.low, bounds.high), y=(beside.low, beside.high))
+        parts += (_influence_part(question, query, other, box, is_complete),)
+        beside_law = {f"{name} of the other": value for name, value in constants(beside).items()}
+        beside_law["influence grid"] = GRID
     largest = (bounds.upper - bounds.lower) * (beside.upper - beside.lower) / 2
     is_covariance = estimate == "covariance"
-    return plan_estimate(
+    plan = plan_estimate(
         question,
         estimate,
         f"{estimate} of {question.of} and {other}",
         parts,
         {"size": size, "scale": bounds.step * beside.step if is_covariance else 1}
         | constants(bounds)
+        | beside_law
         | of_both(question, other),
         (-largest, largest) if is_covariance else (Fraction(-1), Fraction(1)),
-        warnings=(
-            CLIPPED,
-            *((remark("normal_data"),) if has_sampling(question) else ()),
-            *design_notes(question),
-        ),
+        warnings=(CLIPPED, *sampling_notes(question)),
     )
+    if not has_sampling:
+        return plan
+    return PairPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})

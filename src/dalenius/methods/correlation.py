@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._pairs import WITH_ANOTHER, PairParameters, examples_of, plan_pair, words_of
+from dalenius.methods._pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, FormField, Words
+from dalenius.spec.method import AnswerKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 
 __all__ = ["CorrelationMethod"]
@@ -26,16 +26,16 @@ class CorrelationMethod:
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = WITH_ANOTHER
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
-    Parameters: ClassVar[type[Part]] = PairParameters
+    Parameters: ClassVar[type[Part]] = SpreadParameters
     words: ClassVar[Mapping[str, Words]] = words_of("correlation", "Korrelation")
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = examples_of("correlation")
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """A fifth of the budget for each of five sums."""
+        """Five sums, and squared influences for the error of sampling."""
         return plan_pair(question, "correlation")
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "correlation", dict(parameters)
+        """Without what is meant anyway."""
+        return "correlation", spelled(parameters, error="sampling")

@@ -243,11 +243,6 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Das Bootstrap-Intervall reicht in einer typischen Zelle voraussichtlich ± {bootstrap} weit (95 %) mit Stichprobenfehler; ohne"
         " Bootstrap gibt dasselbe Budget ± {moments}, was weiter ist.",
     },
-    "normal_data": {
-        "en": "The error with sampling holds if the two numbers are jointly normal; where they have long tails it is too small.",
-        "de": "Der Fehler mit Stichprobe gilt, wenn die beiden Zahlen gemeinsam normalverteilt sind; wo sie weit auslaufen, ist er zu"
-        " klein.",
-    },
     "timed": {
         "en": "How long the choice takes depends on the data: a server answers on a tick, and only that hides it; run by hand, nobody else"
         " should see the clock.",

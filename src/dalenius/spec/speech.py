@@ -19,7 +19,6 @@ from dalenius.core.plan import margin_of_error
 from dalenius.core.release import Release, Subject, Table
 from dalenius.linear.answers import is_one_number
 from dalenius.linear.display import INEXACT, WHOLE, Display
-from dalenius.linear.estimates import assumes_normal
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
 
@@ -76,12 +75,7 @@ _DRAWN = {
         "de": "die Einheiten unabhängig voneinander gezogen wurden",
     },
 }
-_NORMAL = {
-    "en": "the two numbers are jointly normal",
-    "de": "die beiden Zahlen gemeinsam normalverteilt sind",
-}
 _CONDITION = {"en": "if {assumed}", "de": "wenn {assumed}"}
-_AND = {"en": " and ", "de": " und "}
 _EXPECTED_WITH_SAMPLING = {
     "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds.",
     "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte gleichmäßig über die"
@@ -312,14 +306,14 @@ def _sampled(release: Release, language: str) -> str:
 
 
 def sampling_condition(release: Release, language: str = DEFAULT) -> str:
-    """What errors with sampling assume: independent draws where no design is declared, and normal numbers where the formula takes them so.
+    """That errors with sampling assume independent draws, where no design is declared; empty elsewhere.
 
-    In a few words, for captions and for files without them; empty where nothing is assumed.
+    In a few words, for captions and for files without them.
     """
+    if release.provenance.draws:
+        return ""
     has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
-    assumed = [] if release.provenance.draws else [said(_DRAWN[has_several], language)]
-    assumed += [said(_NORMAL, language)] if assumes_normal(release.law) else []
-    return said(_CONDITION, language).format(assumed=said(_AND, language).join(assumed)) if assumed else ""
+    return said(_CONDITION, language).format(assumed=said(_DRAWN[has_several], language))
 
 
 def rounding(display: Display, language: str = DEFAULT) -> str:

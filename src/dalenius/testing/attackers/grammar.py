@@ -104,8 +104,8 @@ KEYS: dict[str, tuple[Document, ...]] = {
     "boxplot": ({"error": "noise"}, {"error": "noise", "beyond": "1/10"}, {}),
     "distribution": ({}, {"parts": 2}, {"at": [0]}, {"at": [0, 1]}),
     "ratio": ({"other": "age"}, {"other": "age", "per": 10}),
-    "covariance": ({"other": "age"},),
-    "correlation": ({"other": "age"},),
+    "covariance": ({"other": "age"}, {"other": "age", "error": "noise"}),
+    "correlation": ({"other": "age"}, {"other": "age", "error": "noise"}),
     "variance": ({}, {"error": "noise"}),
     "standard_deviation": ({}, {"error": "noise"}),
     "proportion": (

@@ -33,6 +33,7 @@ from dalenius.statistics.mirrored_totals import MirroredTotals
 from dalenius.statistics.moment import Moment
 from dalenius.statistics.persons import Persons
 from dalenius.statistics.power_sum import PowerSum
+from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.testing.attackers import neighbour_fuzzer, worlds
 from dalenius.testing.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
 from dalenius.testing.attackers.planted import PLAIN_COUNT
@@ -271,6 +272,7 @@ UNDERSTATED = (
     Understated(MirroredTotals, "covariance", _CONCENTRATED),
     Understated(Moment, "correlation", _CONCENTRATED),
     Understated(PowerSum, "variance", _CONCENTRATED),
+    Understated(SquaredInfluence, "covariance", _CONCENTRATED),
     Understated(Persons, "persons", _CONCENTRATED),
     Understated(ClippedTable, "clipped_total", _CONCENTRATED),
     Understated(_selection, "best", _by("exponential"), "steepness", "ExponentialSelection"),

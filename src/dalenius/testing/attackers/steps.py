@@ -52,6 +52,7 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._blocks import WinsorisedPlan
 from dalenius.methods._clipped import LearnedClipPlan
 from dalenius.methods._clipped_mean import ClippedMeanPlan
+from dalenius.methods._pairs import PairPlan
 from dalenius.methods._quantiles import QuantilesPlan
 from dalenius.methods._refined_count import RefinedCountPlan
 from dalenius.testing import neighbours
@@ -89,7 +90,12 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     while step is not None:
         exact = fetched(step, here)
         channels += channels_of(step, exact, fetched(step, there))
-        answer = _followed(step, exact) if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
+        if isinstance(plan, PairPlan):
+            answer = _unmoved(step, exact)
+        else:
+            answer = (
+                _followed(step, exact) if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
+            )
         try:
             step = steps.send(Value(answer))
         except StopIteration:
@@ -106,6 +112,14 @@ def _followed(step: Measurement, exact: Exact) -> IntArray:
         return exact[0].open_below_the_gate()
     places = np.linspace(step.low, step.high, len(points_of(len(step.q))))
     return np.tile(np.rint(places).astype(np.int64), step.space.size)
+
+
+def _unmoved(step: Measurement, exact: Exact) -> IntArray:
+    """The exact answer to a sum, after which influences are measured at the numbers of one data set."""
+    assert isinstance(step, Noisy)
+    outcome = step.run(exact, np.zeros(step.space.size, dtype=np.int64), RecordedRandomness("run"))
+    assert isinstance(outcome, Value)
+    return outcome.values
 
 
 def channels_of(step: Measurement, here: Exact, there: Exact) -> list[AnswerPart]:

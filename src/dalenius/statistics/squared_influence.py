@@ -1,0 +1,106 @@
+"""Sums of squared influences of each cell: what the sampling error of a covariance or a correlation needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import RowsQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.linear.influence import GRID, Box, Point, squared
+from dalenius.statistics._bounded_sum import bounded_sum
+from dalenius.statistics._example import Example, Rows, cells, group, number
+
+__all__ = ["SquaredInfluence"]
+
+# Rows that are added up at once: such sums are exact as doubles.
+_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SquaredInfluence:
+    """Sum of h^2 over the rows of each cell, in parts of the largest h^2 of that cell within the declared bounds, rounded up row by row.
+
+    Guarantee: a row adds a whole number from 0 to `grid` to one cell, or nothing, whatever `points` are: they come from an earlier
+    answer, and what a row can add does not depend on them.
+    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_squared_influence.py.
+    """
+
+    query: RowsQuery
+    points: tuple[Point, ...]
+    is_complete: bool = False
+    grid: int = GRID
+
+    @property
+    def needs(self) -> tuple[RowsQuery]:
+        """The rows of all cells together."""
+        return (self.query,)
+
+    @property
+    def space(self) -> CellSpace:
+        """Cells of the answer."""
+        assert self.query.space is not None
+        return self.query.space
+
+    def combine(self, exact: Sequence[IntArray]) -> IntArray:
+        """The sum of every cell, from lines of a cell and two numbers."""
+        (rows,) = exact
+        points, sums = np.asarray(self.points), np.zeros(self.space.size, dtype=np.int64)
+        for first in range(0, len(rows), _AT_ONCE):
+            cell, x, y = rows[first : first + _AT_ONCE].T
+            added = squared(points[cell], x.astype(np.float64), y.astype(np.float64), self.grid)
+            sums += np.bincount(cell, weights=added, minlength=len(sums)).astype(np.int64)
+        sums[list(self.space.structural_indices)] = 0
+        return sums
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """From what a row can add."""
+        return bounded_sum(
+            neighbours,
+            cells=self.space.size - len(self.space.structural_zeros),
+            low=0,
+            high=self.grid,
+            is_complete=self.is_complete,
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Products about the middles in two cells, and the influence on a correlation of all rows."""
+        pair = number(-1, 3, missing="0") | number(0, 2, name="y", missing="0")
+        box = Box(x=(-1, 3), y=(0, 2))
+        space = cells("a", "b")
+        by_group = cls(
+            query=RowsQuery(variables=("x", "y"), space=space), points=(box.start, box.start), grid=8
+        )
+        of_all = cls(
+            query=RowsQuery(variables=("x", "y"), space=CellSpace(())),
+            points=((0.5, 1.25, 1.0, 0.5, 0.25, 0.0, 8.0),),
+            grid=64,
+        )
+
+        def of_row(x: int, y: int) -> int:
+            h = (x - 0.5) * (y - 1.25) - 0.5 * (x - 0.5) ** 2 - 0.25 * (y - 1.25) ** 2
+            return ceil(64 * min((h / 8) ** 2, 1))
+
+        def by_cell(rows: Rows) -> list[int]:
+            return [sum(2 * ((x - 1) * (y - 1)) ** 2 for g, x, y in rows if g == cell) for cell in ("a", "b")]
+
+        return (
+            Example(
+                statistic=by_group,
+                variables=group("a", "b") | pair,
+                rows=(("a", 3, 0), ("a", 1, 1), ("b", -1, 2)),
+                released=by_cell,
+            ),
+            Example(
+                statistic=of_all,
+                variables=pair,
+                rows=((-1, 0), (3, 0), (3, 2), (1, 1)),
+                released=lambda rows: [sum(of_row(x, y) for x, y in rows)],
+                is_tight=False,
+            ),
+        )
