@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 from tests.methods.pairs import COLUMNS, asked
 
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.curator import gate
+from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, TooLarge
+from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 
@@ -62,3 +66,24 @@ def test_a_small_budget_takes_a_coarser_grid_for_the_error(relation: str) -> Non
         plan = plan_of(domain, request, {})
         widths.append(Fraction(plan.law.parameters["fourths unit"]))  # type: ignore[union-attr]
     assert widths[0] == Fraction(5000, 512) ** 4 < widths[1]
+
+
+def test_the_interval_holds_where_noise_is_half_as_large_as_the_variance() -> None:
+    """Noise is added to sums: an interval on the log scale began above the truth in one of ten cells."""
+    cells = [str(k) for k in range(400)]
+    rng = np.random.default_rng(4)
+    columns = {"g": np.repeat(cells, 60).tolist(), "x": rng.integers(30, 71, 400 * 60).tolist()}
+    declared = {
+        "dataset": {"name": "d", "population": "p", "public": True},
+        "variables": {"g": {"categories": cells}, "x": {"bounds": [0, 100], "step": 1}},
+    }
+    domain = DatasetDocument.from_dict(declared).domain()
+    table = {"rows": ["g"], "measure": "variance", "of": "x", "error": "noise"}
+    request = {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.2"}}
+    plan = plan_of(domain, request, {})
+    source = MemorySource.of(domain, columns)
+    passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("noise"))
+    made = estimated(plan.law, passage.blocks, 400)  # type: ignore[arg-type]
+    lower, upper = made.ends(0.95, False)
+    truth = np.array(columns["x"]).reshape(400, 60).var(axis=1, ddof=1)
+    assert (truth < lower).mean() <= 0.05 and (truth > upper).mean() <= 0.05
