@@ -111,15 +111,22 @@ def test_a_median_deep_inside_a_heap_has_the_heap_as_its_interval() -> None:
 
 def test_ends_stop_at_the_first_point_that_is_not_certified() -> None:
     """Counts below the second cut look like half of all: no later cut is trusted, however certain it looks."""
-    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [100, 400, 0, 0, 0, 100, 100, 100, 200])
-    lower, _ = estimated(law, blocks, 1).ends(0.95, False)
-    assert lower.tolist() == [10]
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [100, 420, -200, 80, 200, 100, 100, 100, 100])
+    lower, upper = estimated(law, blocks, 1).ends(0.95, False)
+    assert (lower.tolist(), upper.tolist()) == ([10], [40])
 
 
 def test_an_end_that_no_point_certifies_is_the_declared_bound() -> None:
     law, blocks = released([10, 20, 30, 40, 50, 60, 70], [500, 0, 0, 0, 0, 0, 0, 0, 500])
     lower, upper = estimated(law, blocks, 1).ends(0.95, False)
     assert (lower.tolist(), upper.tolist()) == ([0], [100])
+    # One end certified, the other not.
+    for counts, ends in (
+        ([500, 0, 0, 0, 100, 100, 100, 100, 100], ([0], [40])),
+        ([100, 100, 100, 100, 100, 0, 0, 0, 500], ([40], [100])),
+    ):
+        law, blocks = released([10, 20, 30, 40, 50, 60, 70], counts)
+        assert tuple(end.tolist() for end in estimated(law, blocks, 1).ends(0.95, False)) == ends
 
 
 def test_a_point_that_the_counts_exclude_gives_way() -> None:
