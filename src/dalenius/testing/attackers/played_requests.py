@@ -142,7 +142,10 @@ def attack(
     is_ended_by_fault: bool = False,
     seconds: float = inf,
 ) -> Moves:
-    """So many plans of one method under one relation, each on so many pairs; the furthest pair of each in the other engines, slow ones for the first plan."""
+    """So many plans of one method under one relation, each on so many pairs; the furthest pair of each in the other engines.
+
+    Slow engines play plans until a step of one was compared there.
+    """
     chance, moves, refused, begun = random.Random(seed), Moves(), 0, time.process_time()
     while moves.plans < plans and time.process_time() - begun < seconds:
         if refused > PATIENCE * (moves.plans + 1):
@@ -166,7 +169,8 @@ def attack(
         )
         if is_ended_by_fault and moves.broken:
             return moves
-        others = {**(engines or {}), **((slow or {}) if moves.plans == 1 else {})}
+        waiting = {n: o for n, o in (slow or {}).items() if (method, n, str(relation)) not in moves.corners}
+        others = {**(engines or {}), **waiting}
         for name, opened in others.items():
             moved, _ = _compare(plan, furthest, opened, seed, earlier)
             moves.note((method, name, str(relation)), request, moved)
