@@ -354,7 +354,7 @@ def test_a_file_that_another_process_finishes_meanwhile_is_a_ledger(tmp_path, mo
                 rows = found.fetchall()
                 others.append(None)
                 other = real(tmp_path / "ledger.db")
-                other.executescript(schema.TABLES.format(blob="BLOB"))
+                other.executescript(schema.TABLES.format(**schema.SQLITE))
                 other.close()
                 return SimpleNamespace(fetchall=lambda: rows, fetchone=lambda: next(iter(rows), None))
             return found

@@ -61,11 +61,6 @@ class Intruder:
         sql = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'dalenius' AND table_name = ?"
         return [name for (name,) in self.ask(sql, table)]
 
-    @property
-    def place(self) -> str:
-        """What tells rows apart whatever is changed in them."""
-        return "rowid" if self.is_file else "ctid"
-
     @contextmanager
     def changed(self, table: str, **values: Any) -> Iterator[None]:
         """The row that requests read, with other values, as long as it lasts."""
@@ -87,12 +82,8 @@ class Intruder:
     def replaced(self, table: str, names: list[str], old: list[Any], new: list[Any]) -> None:
         """Other rows in the place of those that differ."""
         for row in [row for row in old if row not in new]:
-            place = self.ask(
-                f"SELECT {self.place} FROM {table} WHERE "
-                + " AND ".join(f"{n} IS NOT DISTINCT FROM ?" for n in names),
-                *row,
-            )
-            self.do(f"DELETE FROM {table} WHERE {self.place} = ?", place[0][0])
+            same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in names)
+            self.do(f"DELETE FROM {table} WHERE {same}", *row)
         for row in [row for row in new if row not in old]:
             self.do(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(row))})", *row)
 

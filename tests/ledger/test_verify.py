@@ -128,21 +128,26 @@ def changed(value: Any, rng: random.Random) -> Any:
     return bytes(raw) if isinstance(value, bytes) else raw.decode()
 
 
+def key_of(table: str) -> str:
+    """What tells the rows of a table apart; SQLite numbers those of every other one."""
+    return "place" if table == "tree" else "rowid"
+
+
 def change_anything(store: Intruder, rng: random.Random) -> str:
     """One value of one row of one table; entries most often."""
     table = rng.choice(("entries", "entries", "entries", *TABLES))
     column = rng.choice(columns(store, table))
-    place, value = rng.choice(store.ask(f"SELECT rowid, {column} FROM {table}"))
+    place, value = rng.choice(store.ask(f"SELECT {key_of(table)}, {column} FROM {table}"))
     new = changed(value, rng)
-    store.ask(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE rowid = ?", (new, place))
+    store.ask(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {key_of(table)} = ?", (new, place))
     return f"{table}.{column} of row {place}: {value!r} to {new!r}"
 
 
 def remove_row(store: Intruder, rng: random.Random) -> str:
     """One row of one table."""
     table = rng.choice(TABLES)
-    place = rng.choice(store.ask(f"SELECT rowid FROM {table}"))[0]
-    store.ask(f"DELETE FROM {table} WHERE rowid = ?", (place,))
+    place = rng.choice(store.ask(f"SELECT {key_of(table)} FROM {table}"))[0]
+    store.ask(f"DELETE FROM {table} WHERE {key_of(table)} = ?", (place,))
     return f"row {place} removed from {table}"
 
 

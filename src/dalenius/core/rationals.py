@@ -192,15 +192,14 @@ def plain(x: Fraction) -> str:
     """
     if x.denominator == 1:
         return str(x.numerator)
-    twos = fives = 0
-    rest = x.denominator
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
+    rest, fives = x.denominator, 0
+    twos = (rest & -rest).bit_length() - 1
+    rest >>= twos
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     places = max(twos, fives)
     if rest != 1 or places > 18:
         return f"{x.numerator}/{x.denominator}"
     digits = str(abs(x.numerator) * 10**places // x.denominator).rjust(places + 1, "0")
-    sign = "-" if x < 0 else ""
+    sign = "-" if x.numerator < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]}"

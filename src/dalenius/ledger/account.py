@@ -15,6 +15,7 @@ overlaps   no limit: counts the populations that share persons with this one, wh
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dalenius.core.budget import MASTER, UNIT, Cost
@@ -127,14 +128,21 @@ class Purse(NamedTuple):
 
 def purses_of(charge: Charge) -> tuple[PurseKey, ...]:
     """Every purse that pays for a charge; an official table is paid by no analyst's, whoever asked for it."""
-    keys = [PurseKey(charge.population, charge.page, TOTAL, "")]
-    if not charge.is_official:
-        keys.append(PurseKey(charge.population, charge.page, OTHERS, ""))
-    if charge.analyst and not charge.is_official:
-        keys.append(PurseKey(charge.population, charge.page, ANALYST, charge.analyst))
-    keys += [PurseKey(charge.population, charge.page, VARIABLE, v) for v in sorted(set(charge.variables))]
-    keys.append(PurseKey(charge.population, charge.page, WAVE, charge.version))
-    return tuple(keys)
+    analyst = None if charge.is_official else charge.analyst
+    return _purses(charge.population, charge.page, charge.version, analyst, tuple(charge.variables))
+
+
+@lru_cache(maxsize=1 << 12)
+def _purses(
+    population: str, page: str, version: str, analyst: str | None, variables: tuple[str, ...]
+) -> tuple[PurseKey, ...]:
+    names = [(TOTAL, "")]
+    if analyst is not None:
+        names.append((OTHERS, ""))
+    if analyst:
+        names.append((ANALYST, analyst))
+    names += [(VARIABLE, capped) for capped in sorted(set(variables))]
+    return tuple(PurseKey(population, page, kind, name) for kind, name in (*names, (WAVE, version)))
 
 
 def purses_elsewhere(
@@ -145,9 +153,11 @@ def purses_elsewhere(
     The whole budget without what is kept back there, whether or not the table is official here; the quota of the same
     analyst, and the caps of variables of the same name.
     """
+    if not overlaps:
+        return ()
     names = [(TOTAL, ""), (OTHERS, "")]
     if analyst:
-        names.append((ANALYST, analyst))
+        names += [(ANALYST, analyst)]
     names += [(VARIABLE, variable) for variable in sorted(set(variables))]
     return tuple(PurseKey(other, page, kind, name) for other in overlaps for kind, name in names)
 

@@ -162,6 +162,19 @@ class Reservation:
     fingerprint: str = ""
     plan_digest: str = ""
 
+    def under(self, head: str, stored: StoredRelease | None) -> "Reservation":
+        """The same reservation with the head that it was written under, and the release that answers it."""
+        return Reservation(
+            entry=self.entry,
+            lease=self.lease,
+            head=head,
+            stored=stored,
+            key=self.key,
+            analyst=self.analyst,
+            fingerprint=self.fingerprint,
+            plan_digest=self.plan_digest,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:

@@ -1,8 +1,9 @@
 """One batch in the making: the touched part of the state, and the lines that will follow the head."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 from dalenius.ledger.account import PurseKey
@@ -47,11 +48,10 @@ class Needs:
         )
 
     @property
-    def texts(self) -> Iterator[str]:
+    def texts(self) -> Iterable[str]:
         """Every name by which the store will be asked."""
-        yield from (*self.populations, *self.keys, *self.entries, *self.datasets, *self.checks, *self.pasts)
-        for purse in self.purses:
-            yield from purse
+        names = (self.populations, self.keys, self.entries, self.datasets, self.checks, self.pasts)
+        return chain(*names, *self.purses)
 
 
 class Draft:

@@ -21,7 +21,7 @@ NAME_LENGTH = 32
 _MOST_NESTED = 64
 _SEAL = ',"state":"{}"}}'
 _SEAL_SIZE = len(_SEAL.format("0" * 64))
-_SCALARS = frozenset({str, int, float, bool, type(None)})
+_SCALARS, _TEXT = frozenset({str, int, float, bool, type(None)}), frozenset({str})
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
@@ -50,9 +50,8 @@ def canonical_body(body: object) -> str:
 def _is_plain(value: object, depth: int) -> bool:
     """Names that are not text are sorted by another rule when the line is read again."""
     if isinstance(value, dict):
-        for name in value:
-            if type(name) is not str and not isinstance(name, str):
-                return False
+        if not _TEXT.issuperset(map(type, value)) and not all(isinstance(name, str) for name in value):
+            return False
         parts: Iterable[object] = value.values()
     elif isinstance(value, (list, tuple)):
         parts = value
@@ -60,7 +59,10 @@ def _is_plain(value: object, depth: int) -> bool:
         return True
     if depth <= 0:
         return False
-    return not [part for part in parts if type(part) not in _SCALARS and not _is_plain(part, depth - 1)]
+    # Most often there is nothing to go down into.
+    return _SCALARS.issuperset(map(type, parts)) or not [
+        part for part in parts if type(part) not in _SCALARS and not _is_plain(part, depth - 1)
+    ]
 
 
 def check_text(*texts: str) -> None:

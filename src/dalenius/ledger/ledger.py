@@ -374,7 +374,7 @@ class Ledger:
                 pause = min(2 * pause, 0.25)
         reservation: Reservation = answer
         stored = None if reservation.lease else self.books.release(reservation.entry)
-        return replace(reservation, head=head.digest, stored=stored)
+        return reservation.under(head.digest, stored)
 
     def commit(
         self,

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any
 
 from dalenius.errors import InternalError, LedgerCorrupt, LedgerMismatch, MissingExtra, StorageError
@@ -80,7 +81,7 @@ class PostgresStore:
             self._cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
             if not self._has_tables():
                 with self._connection.transaction():
-                    self._cursor.execute(schema.TABLES.format(blob="BYTEA"))
+                    self._cursor.execute(schema.TABLES.format(**schema.POSTGRES))
                     self._cursor.execute(_GUARDS)
                     self._cursor.execute(_placeholders(schema.FIRST_HEAD), (GENESIS, b""))
         finally:
@@ -227,6 +228,7 @@ class PostgresStore:
                 self._witness.close()
 
 
+@lru_cache(maxsize=1 << 10)
 def _placeholders(sql: str) -> str:
     """The statements are written with question marks; none of them holds one in its text."""
     return sql.replace("?", "%s")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dalenius.core.budget import UNIT
@@ -72,9 +73,7 @@ class Reserve:
         """The account, the purses, and whatever was done under the same key."""
         return Needs(
             populations=frozenset({self.charge.population, *self.charge.overlaps}),
-            purses=frozenset({*self.purses, overlaps_of(self.charge.population)}).union(
-                *map(_elsewhere, self.purses)
-            ),
+            purses=_purses_to_read(self.charge.population, self.purses),
             keys=frozenset({self.charge.key}),
             datasets=frozenset({self.charge.dataset}),
         )
@@ -240,6 +239,11 @@ class Reserve:
     @property
     def _is_approved(self) -> bool:
         return bool(self.charge.approved_by) and self.charge.approved_by != self.charge.analyst
+
+
+@lru_cache(maxsize=1 << 12)
+def _purses_to_read(population: str, paying: tuple[PurseKey, ...]) -> frozenset[PurseKey]:
+    return frozenset({*paying, overlaps_of(population)}).union(*map(_elsewhere, paying))
 
 
 def _elsewhere(key: PurseKey) -> list[PurseKey]:

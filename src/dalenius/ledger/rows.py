@@ -31,16 +31,7 @@ def as_terms(row: Row) -> Terms:
 
 def as_purse(row: Row) -> Purse:
     """A purse as it stands."""
-    return Purse(
-        key=PurseKey(*row[:4]),
-        limit_rho=row[4],
-        limit_delta=row[5],
-        spent_rho=row[6],
-        spent_delta=row[7],
-        spent_epsilon=row[8],
-        impure=row[9],
-        charges=row[10],
-    )
+    return Purse(PurseKey(*row[:4]), *row[4:11])
 
 
 def as_charge(row: Row) -> ChargeRow:

@@ -24,9 +24,9 @@ CREATE TABLE IF NOT EXISTS head (
 CREATE TABLE IF NOT EXISTS tree (
     place    TEXT PRIMARY KEY,
     content  {blob} NOT NULL
-);
+){by_key};
 CREATE TABLE IF NOT EXISTS entries (
-    seq         BIGINT PRIMARY KEY,
+    seq         {place} PRIMARY KEY,
     name        TEXT NOT NULL,
     kind        TEXT NOT NULL,
     population  TEXT NOT NULL,
@@ -109,6 +109,9 @@ CREATE TABLE IF NOT EXISTS checks (
     salt        {blob} NOT NULL
 )
 """
+# SQLite keeps lines and nodes in the order of their keys, without a second index that every charge would write to.
+SQLITE = {"blob": "BLOB", "place": "INTEGER", "by_key": " WITHOUT ROWID"}
+POSTGRES = {"blob": "BYTEA", "place": "BIGINT", "by_key": ""}
 
 
 class StateTable(NamedTuple):

@@ -178,36 +178,30 @@ class Witness:
 
     def check(self, ask: Ask, tree: HashTree, rows: Rows, scopes: Iterable[bytes]) -> None:
         """Compare rows with their leaves: under the scopes and the rows' own names there are these, and no others."""
-        read, tables = self._named(rows)
-        for name, row in read.items():
-            if name in self._scopes:
-                if self._rows.get(name) != row:
-                    raise changed_outside(tables[name].name)
-            elif self._leaves(ask, tree, name).get(name) != _digest(tables[name], row):
-                raise changed_outside(tables[name].name)
-            elif tables[name].keys:
-                self._rows[name], self._scopes[name] = row, (name,)
+        read: dict[bytes, Row] = {}
+        for table_name, several in rows.items():
+            table = schema.STATE[table_name]
+            for row in several:
+                name = _name(table, row)
+                # Two different rows never have one name.
+                if read.setdefault(name, row) != row:
+                    raise changed_outside(table_name)
+                if name in self._scopes:
+                    if self._rows.get(name) != row:
+                        raise changed_outside(table_name)
+                elif self._leaves(ask, tree, name).get(name) != _digest(table, row):
+                    raise changed_outside(table_name)
+                elif table.keys:
+                    self._rows[name], self._scopes[name] = row, (name,)
+        names_read = set(read)
         for scope in scopes:
             names = self._scopes.get(scope)
             if names is None:
                 names = tuple(self._leaves(ask, tree, scope))
                 if scope[:1] not in _NUMBERED:
                     self._scopes[scope] = names
-            if not all(name in read for name in names):
+            if not names_read.issuperset(names):
                 raise changed_outside(_table_of(scope))
-
-    def _named(self, rows: Rows) -> tuple[dict[bytes, Row], dict[bytes, StateTable]]:
-        """Rows by name; two different rows never have one name."""
-        read: dict[bytes, Row] = {}
-        tables: dict[bytes, StateTable] = {}
-        for name, several in rows.items():
-            table = schema.STATE[name]
-            for row in several:
-                place = _name(table, row)
-                tables[place] = table
-                if read.setdefault(place, row) != row:
-                    raise changed_outside(name)
-        return read, tables
 
     def check_all(self, ask: Ask) -> None:
         """Compare all rows and all nodes with the head, inside a snapshot."""
@@ -234,14 +228,15 @@ class Witness:
         """
         salts = SystemRandomness().bytes(SALT_SIZE * (len(rows) + 1))
         marks: list[Row] = []
-        seq, self._written = draft.tip.seq, []
-        for number, (table, row) in enumerate(rows, 1):
-            salt = salts[SALT_SIZE * number : SALT_SIZE * (number + 1)]
-            marks.append((seq, salt))
+        seq, at, self._written = draft.tip.seq, SALT_SIZE, []
+        for table, row in rows:
+            mark = (seq, salts[at : at + SALT_SIZE])
+            at += SALT_SIZE
+            marks.append(mark)
             name = name_of(table, row)
-            self._put(ask, tree, name, leaf_digest(salt, ascii((table.name, [*row, seq]))))
+            self._put(ask, tree, name, leaf_digest(mark[1], ascii((table.name, [*row, seq]))))
             if table.keys:
-                self._written.append((name, (*row, seq, salt)))
+                self._written.append((name, (*row, *mark)))
         draft.seal(blind(salts[:SALT_SIZE], tree.seal()))
         ledger = draft.lines[0].digest if draft.lines[0].seq == 1 else self._name()
         return marks, salts[:SALT_SIZE], self._anchor.sign(ledger, draft.tip, draft.lines[-1].at)

@@ -49,6 +49,26 @@ atexit.register(_close_all)
 os.register_at_fork(after_in_child=_leave_inherited)
 
 
+class _Turn:
+    """The connection of a store for one thread alone; what SQLite refuses meanwhile is told as one of our errors.
+
+    A class, because a charge takes three turns and a generator costs as much as a statement.
+    """
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: "SqliteStore") -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        self._store.take_turn()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._store.leave_turn()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise _translate(error) from error
+
+
 class SqliteStore:
     """One connection to the file. Writers of several processes queue at a lock file, so that nobody starves.
 
@@ -137,27 +157,30 @@ class SqliteStore:
         if names:
             raise LedgerMismatch(f"{self._path.name!r} is a database, but not a ledger.")
         self._connection.execute("BEGIN IMMEDIATE")
-        for statement in schema.TABLES.format(blob="BLOB").split(";"):
+        for statement in schema.TABLES.format(**schema.SQLITE).split(";"):
             self._connection.execute(statement)
         for guard in _GUARDS.strip().split("END;")[:-1]:
             self._connection.execute(guard + "END")
         self._connection.execute(schema.FIRST_HEAD, (GENESIS, b""))
         self._connection.execute("COMMIT")
 
-    @contextmanager
-    def _used(self) -> Iterator[None]:
-        """The connection is this thread's alone, open, and to the files that are there."""
+    def take_turn(self) -> None:
+        """Wait for the connection and take it: open, and to the files that are there. `leave_turn` gives it back."""
         if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             raise InternalError(f"{_FORKED}; open it there again.")
-        with self._turn:
+        self._turn.acquire()
+        try:
             if self._is_closed:
                 raise StorageError(f"The ledger {self._path.name!r} was closed; open it again.")
             if not self._connection.in_transaction:
                 self.check()
-            try:
-                yield
-            except sqlite3.DatabaseError as error:
-                raise _translate(error) from error
+        except BaseException:
+            self._turn.release()
+            raise
+
+    def leave_turn(self) -> None:
+        """Let the next thread use the connection."""
+        self._turn.release()
 
     def check(self) -> None:
         """Raise `LedgerCorrupt` where the store or its log is not the file that this connection has open."""
@@ -180,7 +203,7 @@ class SqliteStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Durable: the log is synchronised before COMMIT returns."""
-        with self._used():
+        with _Turn(self):
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -193,7 +216,7 @@ class SqliteStore:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """A read transaction of the log: writers go on, this reader does not see them."""
-        with self._used():
+        with _Turn(self):
             try:
                 self._connection.execute("BEGIN")
                 yield
@@ -206,17 +229,17 @@ class SqliteStore:
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Rows touched by each statement, all of its executions together."""
-        with self._used():
+        with _Turn(self):
             return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
 
     def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
         """Rows of a query."""
-        with self._used():
+        with _Turn(self):
             return self._connection.execute(sql, parameters).fetchall()
 
     def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
         """Rows of each query."""
-        with self._used():
+        with _Turn(self):
             return [self._connection.execute(sql, parameters).fetchall() for sql, parameters in queries]
 
     def close(self) -> None:

@@ -1,13 +1,15 @@
 """What both stores share: load the touched part of the state, and apply a drafted batch or none of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from itertools import chain
+from operator import sub
+from typing import Protocol
 
 from dalenius.errors import DaleniusError, LedgerCorrupt
 from dalenius.ledger import schema
-from dalenius.ledger.account import Purse
+from dalenius.ledger.account import Purse, PurseKey
 from dalenius.ledger.draft import Draft, Head, Needs
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.rows import (
@@ -30,6 +32,7 @@ from dalenius.ledger.tree import HashTree
 
 _CHUNK = 200
 _PURSE, _LINES = ("population", "page", "kind", "name"), ("population", "kind")
+_READ = (*schema.STATE, "own")
 
 Query = tuple[str, Row]
 Statement = tuple[str, Sequence[Row]]
@@ -96,21 +99,18 @@ def read_back(store: Store, lines: Sequence[Entry]) -> None:
         )
 
 
-def _where(sql: str, columns: tuple[str, ...], values: Iterable[tuple[str, ...]]) -> list[Query]:
+Search = tuple[str, str, Row]
+"""A query, and what its rows are."""
+
+
+def _where(
+    what: str, sql: str, columns: tuple[str, ...], values: Collection[tuple[str, ...]]
+) -> Iterator[Search]:
     """Queries for the rows whose columns equal one of the given tuples."""
-    wanted = sorted(set(values))
-    if len(wanted) <= _CHUNK:
-        # Most often there is nothing to look for, or one row.
-        return (
-            [(_lookup(sql, columns, len(wanted)), [value for row in wanted for value in row])]
-            if wanted
-            else []
-        )
-    queries: list[Query] = []
+    wanted = sorted(values)
     for start in range(0, len(wanted), _CHUNK):
         part = wanted[start : start + _CHUNK]
-        queries.append((_lookup(sql, columns, len(part)), [value for row in part for value in row]))
-    return queries
+        yield what, _lookup(sql, columns, len(part)), tuple(chain.from_iterable(part))
 
 
 @lru_cache(maxsize=1 << 10)
@@ -123,47 +123,67 @@ def _lookup(sql: str, columns: tuple[str, ...], count: int) -> str:
 
 def load(store: Store, needs: Needs, witness: Witness) -> tuple[State, Head, HashTree]:
     """The part of the state that a batch must see, the head it will follow, and the tree that the head names."""
-    keys, entries = [(key,) for key in needs.keys], [(entry,) for entry in needs.entries]
-    asked: dict[str, list[Query]] = {
-        # The head comes first: had anything below changed after it was read, the batch could not move it.
-        "head": [(schema.SEALED_HEAD, ())],
-        "terms": _where(schema.TERMS, ("population",), zip(needs.populations)),
-        "checks": _where(schema.CHECKS, ("population",), zip(needs.checks)),
-        "purses": _where(schema.PURSES, _PURSE, needs.purses),
-        "charges": _where(schema.CHARGES, ("key",), keys) + _where(schema.CHARGES, ("entry",), entries),
-        "releases": _where(schema.RELEASES, ("key",), keys) + _where(schema.RELEASES, ("entry",), entries),
-        "registrations": _where(schema.REGISTRATIONS, ("dataset",), zip(needs.datasets)),
-        "own": _where(schema.ENTRIES, _LINES, [(p, k) for p in needs.pasts for k in SPENT]),
-    }
-    answers = iter(store.ask_all([query for queries in asked.values() for query in queries]))
-    rows = {name: [row for _ in queries for row in next(answers)] for name, queries in asked.items()}
-    head, own = only(rows.pop("head")), rows.pop("own")
-    tree = compare(store, head, rows, _scopes(needs), witness)
+    searches, scopes = _accounts(needs.populations, needs.purses, needs.datasets, needs.checks, needs.pasts)
+    searches = (*searches, *_releases(needs))
+    # The head comes first: had anything below changed after it was read, the batch could not move it.
+    queries = [(schema.SEALED_HEAD, ()), *[(sql, values) for _, sql, values in searches]]
+    heads, *answers = store.ask_all(queries)
+    rows: dict[str, list[Row]] = {what: [] for what in _READ}
+    for (what, _, _), answer in zip(searches, answers, strict=True):
+        rows[what] += answer
+    head, own = only(heads), rows.pop("own")
+    tree = compare(store, head, rows, scopes, witness)
     state = _as_state(rows)
     for row in own:
         state.fold_own(Entry.read(row[4]))
     return state, head_of(head), tree
 
 
-def _scopes(needs: Needs) -> set[bytes]:
-    """Where rows were looked for, so that a missing one is noticed."""
-    return {
-        *(scope_of(schema.TERMS_TABLE, population) for population in needs.populations),
-        *(scope_of(schema.CHECKS_TABLE, population) for population in needs.checks),
-        *(scope_of(schema.PURSES_TABLE, *key) for key in needs.purses),
-        *(scope_of(schema.REGISTRATIONS_TABLE, dataset) for dataset in needs.datasets),
-    }
+@lru_cache(maxsize=1 << 8)
+def _accounts(
+    populations: frozenset[str],
+    purses: frozenset[PurseKey],
+    datasets: frozenset[str],
+    checks: frozenset[str],
+    pasts: frozenset[str],
+) -> tuple[tuple[Search, ...], frozenset[bytes]]:
+    """What does not depend on a single request: where to look, and the scopes by which a missing row is noticed."""
+    searches = (
+        *_where("terms", schema.TERMS, ("population",), _single(populations)),
+        *_where("checks", schema.CHECKS, ("population",), _single(checks)),
+        *_where("purses", schema.PURSES, _PURSE, purses),
+        *_where("registrations", schema.REGISTRATIONS, ("dataset",), _single(datasets)),
+        *_where("own", schema.ENTRIES, _LINES, [(p, k) for p in pasts for k in SPENT]),
+    )
+    scopes = frozenset(
+        (
+            *(scope_of(schema.TERMS_TABLE, population) for population in populations),
+            *(scope_of(schema.CHECKS_TABLE, population) for population in checks),
+            *(scope_of(schema.PURSES_TABLE, *key) for key in purses),
+            *(scope_of(schema.REGISTRATIONS_TABLE, dataset) for dataset in datasets),
+        )
+    )
+    return searches, scopes
+
+
+def _releases(needs: Needs) -> Iterator[Search]:
+    """Charges and releases under the keys and the entries of a batch."""
+    for column, values in (("key", needs.keys), ("entry", needs.entries)):
+        if values:
+            wanted = _single(values)
+            yield from _where("charges", schema.CHARGES, (column,), wanted)
+            yield from _where("releases", schema.RELEASES, (column,), wanted)
+
+
+def _single(values: Collection[str]) -> list[tuple[str, ...]]:
+    return [(value,) for value in values]
 
 
 def compare(store: Store, head: Row, rows: Rows, scopes: Iterable[bytes], witness: Witness) -> HashTree:
     """Compare rows with the state that the head names; a charge and its release come together or not at all."""
-    charged = {
-        scope_of(table, row[0])
-        for table, other in ((schema.RELEASES_TABLE, "charges"), (schema.CHARGES_TABLE, "releases"))
-        for row in rows.get(other, ())
-        if isinstance(row[0], int)
-    }
-    wanted = {*scopes, *charged}
+    wanted = {*scopes}
+    for table, other in ((schema.RELEASES_TABLE, "charges"), (schema.CHARGES_TABLE, "releases")):
+        wanted.update(scope_of(table, row[0]) for row in rows.get(other, ()) if isinstance(row[0], int))
     tree = witness.tree(store.ask, head, wanted)
     witness.check(store.ask, tree, rows, wanted)
     return tree
@@ -211,25 +231,19 @@ def apply(store: Store, draft: Draft, tree: HashTree, witness: Witness) -> Row:
     return (*moved[:4], draft.lines[-1].line)
 
 
-class Write(NamedTuple):
-    """A statement with its parameters, those of the mark (the line and the salt) between the two parts."""
-
-    sql: str
-    before: Row
-    after: Row = ()
-
-
+Write = tuple[str, Row, Row]
+"""A statement with its parameters; those of the mark (the line and the salt) stand between the two parts."""
 Change = tuple[StateTable, Row, list[Write]]
 """A row as it will stand, and the steps that make it so."""
 
 
 def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Statement]:
     """The steps of all changes, those of one statement together, in the order in which they may run."""
-    statements: dict[str, list[Row]] = {sql: [] for sql in _ORDER}
+    statements: dict[str, list[Row]] = {}
     for (_, _, steps), mark in zip(changes, marks, strict=True):
-        for step in steps:
-            statements[step.sql].append((*step.before, *mark, *step.after))
-    return [(sql, rows) for sql, rows in statements.items() if rows]
+        for sql, before, after in steps:
+            statements.setdefault(sql, []).append((*before, *mark, *after))
+    return [(sql, statements[sql]) for sql in _ORDER if sql in statements]
 
 
 # Limits come before payments: what a batch spends from one purse is one conditional statement.
@@ -249,7 +263,7 @@ _ORDER = (
 def _changes(draft: Draft) -> list[Change]:
     old, new = draft.before, draft.state
     changes: list[Change] = [
-        (schema.TERMS_TABLE, of_terms(terms), [Write(schema.PUT_TERMS, of_terms(terms))])
+        (schema.TERMS_TABLE, of_terms(terms), [(schema.PUT_TERMS, of_terms(terms), ())])
         for name, terms in new.terms.items()
         if old.terms.get(name) != terms
     ]
@@ -265,42 +279,43 @@ def _changes(draft: Draft) -> list[Change]:
     for place, one in new.registrations.items():
         if place not in old.registrations:
             row = of_registration(one)
-            changes.append((schema.REGISTRATIONS_TABLE, row, [Write(schema.ADD_REGISTRATION, row)]))
+            changes.append((schema.REGISTRATIONS_TABLE, row, [(schema.ADD_REGISTRATION, row, ())]))
     for check in new.checks.items():
         if check[0] not in old.checks:
-            changes.append((schema.CHECKS_TABLE, check, [Write(schema.ADD_CHECK, check)]))
+            changes.append((schema.CHECKS_TABLE, check, [(schema.ADD_CHECK, check, ())]))
     return changes
 
 
 def _purse_change(purse: Purse, was: Purse | None) -> Change:
-    key, limit, steps = purse.key, (purse.limit_rho, purse.limit_delta), []
+    key, limit = purse.key, purse[1:3]
+    steps: list[Write] = []
     if was is None:
-        steps.append(Write(schema.OPEN_PURSE, (*key, *limit)))
+        steps.append((schema.OPEN_PURSE, (*key, *limit), ()))
         was = Purse(key, *limit)
-    elif limit != (was.limit_rho, was.limit_delta):
-        steps.append(Write(schema.SET_LIMIT, limit, (*key, was.limit_rho, was.limit_delta, *limit)))
-    paid = tuple(b - a for a, b in zip(was.numbers[2:], purse.numbers[2:], strict=True))
+    elif limit != was[1:3]:
+        steps.append((schema.SET_LIMIT, limit, (*key, *was[1:3], *limit)))
+    paid = tuple(map(sub, purse[3:], was[3:]))
     if any(paid):
-        steps.append(Write(schema.PAY, paid, (*key, paid[0], paid[1])))
+        steps.append((schema.PAY, paid, (*key, paid[0], paid[1])))
     return schema.PURSES_TABLE, of_purse(purse), steps
 
 
 def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
-    row, steps = of_charge(charge), []
+    row = of_charge(charge)
+    steps: list[Write] = []
     if was is None:
-        return schema.CHARGES_TABLE, row, [Write(schema.ADD_CHARGE, row)]
+        return schema.CHARGES_TABLE, row, [(schema.ADD_CHARGE, row, ())]
     same = (charge.fingerprint, charge.plan_digest)
     taken = (charge.lease, charge.lease_until)
     if taken != (was.lease, was.lease_until):
-        steps.append(Write(schema.TAKE_LEASE, taken, (charge.key, was.lease, *same)))
+        steps.append((schema.TAKE_LEASE, taken, (charge.key, was.lease, *same)))
     if charge.is_done and not was.is_done:
-        steps.append(Write(schema.COMPLETE, (), (charge.key, charge.entry, charge.lease, *same)))
+        steps.append((schema.COMPLETE, (), (charge.key, charge.entry, charge.lease, *same)))
     return schema.CHARGES_TABLE, row, steps
 
 
 def _release_change(release: ReleaseRow, was: ReleaseRow | None, document: bytes | None) -> Change:
     row = of_release(release)
     if was is None:
-        return schema.RELEASES_TABLE, row, [Write(schema.ADD_RELEASE, row, (document,))]
-    moved = Write(schema.SET_STATUS, (release.status,), (release.entry, was.status))
-    return schema.RELEASES_TABLE, row, [moved]
+        return schema.RELEASES_TABLE, row, [(schema.ADD_RELEASE, row, (document,))]
+    return schema.RELEASES_TABLE, row, [(schema.SET_STATUS, (release.status,), (release.entry, was.status))]

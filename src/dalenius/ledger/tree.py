@@ -13,7 +13,6 @@ Shape
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from itertools import pairwise
 
 SALT_SIZE = 32
 _SIZE = 32
@@ -92,7 +91,7 @@ class HashTree:
         self._memory = memory
         self._changed: dict[bytes, Node] = {}
         self._parents: dict[bytes, bytes] = {}
-        self._sealed: dict[bytes, tuple[bytes, bytes]] = {}
+        self._sealed: dict[bytes, tuple[bytes, Node, bytes]] = {}
         self._last = b""
 
     def _node(self, place: bytes, digest: bytes) -> Node:
@@ -138,12 +137,12 @@ class HashTree:
                 last[rest[0]] = _branch(_LEAF, rest, digest)
                 return
         place, expected = b"", self.root
-        path: list[tuple[bytes, Node]] = []
+        path: dict[bytes, Node] = {}
         while True:
             node = self._changed.get(place)
             if node is None:
-                node = dict(self._node(place, expected))
-            path.append((place, node))
+                node = self._node(place, expected).copy()
+            path[place] = node
             rest = name[len(place) :]
             branch = node.get(rest[0])
             if branch is None or branch[2:-_SIZE] == rest:
@@ -153,11 +152,13 @@ class HashTree:
             if branch[0] == _NODE and rest.startswith(below):
                 place, expected = place + below, branch[-_SIZE:]
                 continue
-            path.append(self._fork(place, node, branch, rest, digest))
+            place, node = self._fork(place, node, branch, rest, digest)
+            path[place] = node
             break
-        self._changed.update(path)
-        self._parents.update((below, above) for (above, _), (below, _) in pairwise(path))
-        self._last = path[-1][0]
+        self._changed |= path
+        places = list(path)
+        self._parents.update(zip(places[1:], places, strict=False))
+        self._last = place
 
     def _fork(
         self, place: bytes, node: Node, branch: bytes, rest: bytes, digest: bytes
@@ -175,9 +176,10 @@ class HashTree:
     def seal(self) -> bytes:
         """The root with everything that was put: from the lowest changed nodes upwards."""
         for place in sorted(self._changed, key=len, reverse=True):
-            content = encode(self._changed[place])
+            node = self._changed[place]
+            content = encode(node)
             digest = node_digest(content)
-            self._sealed[place] = (digest, content)
+            self._sealed[place] = (digest, node, content)
             if place:
                 above = self._parents[place]
                 rest = place[len(above) :]
@@ -188,11 +190,11 @@ class HashTree:
 
     def changes(self) -> Iterator[tuple[bytes, bytes]]:
         """(place, content) of every node that `seal` leaves changed."""
-        for place, (_, content) in self._sealed.items():
+        for place, (_, _, content) in self._sealed.items():
             yield place, content
 
     def keep(self) -> None:
         """Put the changes into the shared memory, once they are stored."""
-        for place, (digest, _) in self._sealed.items():
-            self._memory[place] = (digest, self._changed[place])
+        for place, (digest, node, _) in self._sealed.items():
+            self._memory[place] = (digest, node)
         self._changed, self._parents, self._sealed = {}, {}, {}
