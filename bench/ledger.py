@@ -7,6 +7,8 @@ rate is one small append and one fsync at a time, measured before and after ever
 A virtual disk may acknowledge an fsync in 0.2 ms without having written anything; then the processor is what limits
 both numbers. So the same is measured once more with every fsync slowed down to what a disk needs that really writes
 (a small library loaded before all others; bare rate, SQLite and PostgreSQL alike wait in it).
+
+`cost_of_state` compares grants with those of the last source whose tables nothing signed (`_ledger_cost`).
 """
 
 import json
@@ -22,6 +24,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from bench._ledger_cost import compare
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests" / "ledger"
@@ -187,10 +191,15 @@ def on_a_slow_disk(seconds: float) -> dict[str, Any]:
     return {"microseconds_added": SLOW_MICROSECONDS, **json.loads(done.stdout)}
 
 
-def run(quick: bool = False) -> dict[str, object]:
-    """Both stores, 16 and 64 clients, 16 processes, and a slow disk."""
+def run(quick: bool = False, only: str = "") -> dict[str, object]:
+    """Both stores, 16 and 64 clients, 16 processes, a slow disk, and the cost of the state (`--only=cost_of_state`)."""
     seconds, requests = (2.0, 20) if quick else (10.0, 200)
-    results: dict[str, Any] = dict(measured(seconds))
+    results: dict[str, Any] = {}
+    with places() as stores:
+        results["cost_of_state"] = compare(stores, turns=2 if quick else 5, grants=640 if quick else 2560)
+    if only == "cost_of_state":
+        return results
+    results |= measured(seconds)
     with places() as stores:
         for store, place in stores.items():
             with tempfile.TemporaryDirectory() as scratch:
