@@ -1,11 +1,14 @@
 """Random lives of a ledger on both stores (tests/ledger/life.py), 100,000 steps on each: opened and refused as a model says.
 
-Runs in chunks and adds every finished chunk to soak/results/state.json; a run that is stopped goes on where the file stands.
+Runs in chunks and adds every finished chunk, with the commit of its source, to soak/results/state.json; a run that is stopped
+goes on where the file stands. What is tested are processes that are killed, no power failures, so the folder of temporary files
+may lie in memory (`TMPDIR=/dev/shm`), where waiting for the disk costs nothing.
 """
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +28,12 @@ def read() -> dict[str, Any]:
     if RESULTS.exists():
         return dict(json.loads(RESULTS.read_text()))
     return {"goals": GOALS, "done": dict.fromkeys(GOALS, 0), "chunks": []}
+
+
+def source() -> str:
+    """The last commit that changed what is tested, or nothing where there is no history."""
+    command = ["git", "log", "-1", "--format=%h", "--", "src", "tests/ledger/life.py"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def chunk(store: str, seed: int, server: Any, lives: int) -> dict[str, Any]:
@@ -60,7 +69,8 @@ def chunk(store: str, seed: int, server: Any, lives: int) -> dict[str, Any]:
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"
     seconds = round(time.process_time() - started, 1)
-    return {"store": store, "seed": seed, "steps": Life.steps, "cpu_seconds": seconds, "error": error}
+    counted = {"steps": Life.steps, "cpu_seconds": seconds, "error": error}
+    return {"store": store, "seed": seed, "source": source(), **counted}
 
 
 def run(quick: bool = False) -> dict[str, object]:
