@@ -122,6 +122,14 @@ class Server:
             connection.execute(f'CREATE DATABASE "{name}"')
         return self.url(name)
 
+    def copy(self, name: str, other: str) -> str:
+        """A new database with all that another one holds, to which nobody is connected."""
+        import psycopg
+
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{other}" TEMPLATE "{name}"')
+        return self.url(other)
+
     def empty(self) -> str:
         """The database that most tests share, without a ledger in it: making a new one for each takes longer."""
         import psycopg

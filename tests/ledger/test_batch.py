@@ -44,7 +44,7 @@ def test_unknown_events_are_refused():
         Batch(events=({"kind": "pure", "epsilon": 1, "times": 0},))
     with pytest.raises(ParameterError):
         Batch(events=({"kind": "approximate", "epsilon": "0.1", "delta": "0.01"},)).epsilon("1e-6")
-    assert Batch(events=()).epsilon("1e-6") == 0
+    assert Batch(events=()).epsilon("1e-6") == Batch(events=()).delta("1") == 0
 
 
 def test_a_batch_is_charged_once_with_its_events(ledger, charge):
@@ -188,6 +188,9 @@ def test_steps_on_a_finite_range_fail_together_and_are_charged_together():
     assert (float(together.rho), float(alone.rho)) == pytest.approx((0.4765, 0.5014), abs=1e-4)
     assert batch.delta("0.5") >= batch.delta("1") > 0
     assert rho_to_delta(together.rho, Fraction(1)) + together.delta >= batch.delta("1")
+    # epsilon is where delta is, to the last step upwards.
+    epsilon = batch.epsilon(alone.delta + Fraction(1, 100))
+    assert batch.delta(epsilon) <= alone.delta + Fraction(1, 100) < batch.delta(epsilon - Fraction(1, 10**5))
     with pytest.raises(ParameterError):
         Batch(events=({"kind": "noise", "mechanism": "none", "parameters": {}, "shift": 1},))
     with pytest.raises(Unsupported):

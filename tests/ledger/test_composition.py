@@ -10,9 +10,11 @@ from dalenius.core import conversions
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
+from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.ledger.composition import (
     PartitionPart,
+    as_one,
     epsilon_at,
     for_group,
     in_parallel,
@@ -179,3 +181,11 @@ def test_an_enclosure_that_does_not_confirm_the_floats_decides_alone(monkeypatch
     wanted = conversions._smallest_epsilon(rho, MILLIONTH, conversions._fits)
     monkeypatch.setattr(conversions, "_fits_or_clearly", lambda rho, delta, epsilon: epsilon > 1)
     assert rho_to_epsilon.__wrapped__(rho, MILLIONTH) == wanted
+
+
+def test_steps_whose_loss_is_not_listed_are_charged_their_sum():
+    """A step that states a rho alone has no loss distribution: nothing is gained by composing it with others."""
+    pures = [PrivacyProfile(relation=Relation.ADD_REMOVE, epsilon=4 * TENTH) for _ in range(10)]
+    assert as_one(pures, TENTH**2).rho < in_sequence(p.cost() for p in pures).rho
+    steps = [*pures, PrivacyProfile(relation=Relation.ADD_REMOVE, rho=TENTH)]
+    assert as_one(steps, TENTH**2) == in_sequence(p.cost() for p in steps)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
+from dalenius.ledger.state import State
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -51,3 +52,11 @@ def test_what_is_not_a_line_is_corrupt(bad):
 def test_infinities_have_no_canonical_text():
     with pytest.raises(ValueError, match="JSON"):
         canonical({"a": float("nan")})
+
+
+def test_a_line_that_no_fold_knows_is_damage():
+    """Nothing is skipped: what a line of an unknown kind did to a balance cannot be known."""
+    for kind, said in (("gift", "unknown kind 'gift'"), ("grant", "lacks what its kind needs")):
+        entry = Entry.write(seq=7, kind=kind, population="", at="t", by="", body={}, previous=GENESIS)
+        with pytest.raises(LedgerCorrupt, match=f"Line 7 .*{said}"):
+            State().fold(entry)

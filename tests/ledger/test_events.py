@@ -8,11 +8,13 @@ import pytest
 
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
+from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
-from dalenius.errors import TooLarge
+from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.ledger.batch import Batch
 from dalenius.ledger.events import events_in, events_of_charge, loss_of
+from dalenius.mechanisms.custom_utility import CustomUtility
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.attackers.exhaustive import ROWS, tiny_domain
@@ -71,6 +73,25 @@ def test_the_events_cover_the_loss_between_all_neighbours_and_no_more(relation, 
 def test_steps_of_several_moves_or_of_another_kind_say_nothing() -> None:
     assert events_of_plan(planned(GAUSSIAN, Neighbours(unit="person", max_rows=2))) == ()
     assert events_of_plan(planned(PURE, Neighbours(), measure="mode")) == ()
+
+
+def test_noise_that_is_not_symmetric_is_no_event_and_read_from_none() -> None:
+    """Its two losses differ, and an event states one."""
+    for losses, is_said in (((2, 0, 2), True), ((2, 0, 3), False)):
+        law = CustomUtility.of(1, losses)
+        step = PrivacyProfile(relation=Relation.ADD_REMOVE, shifts=((Shift(law, 1),),))
+        assert bool(events_in([step])) is is_said
+        event = {"kind": "noise", "mechanism": law.name, "parameters": law.parameters, "shift": 1}
+        if is_said:
+            assert Batch(events=(event,)).events == (event,)
+            continue
+        with pytest.raises(Unsupported, match="not symmetric"):
+            Batch(events=(event,))
+
+
+def test_a_negative_number_in_an_event_is_refused() -> None:
+    with pytest.raises(ParameterError, match="epsilon must not be negative"):
+        Batch(events=({"kind": "pure", "epsilon": "-1/10"},))
 
 
 def test_a_line_says_its_events_or_its_pure_epsilon_or_nothing() -> None:

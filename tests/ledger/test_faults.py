@@ -5,8 +5,10 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,6 +29,7 @@ from dalenius.ledger.filters import ApproximateFilter, ZeroConcentratedFilter
 from dalenius.ledger.known_files import KnownFiles
 from dalenius.ledger.ledger import connect
 from dalenius.ledger.stopping import stopped
+from dalenius.ledger.store import Lost
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -234,3 +237,63 @@ def test_a_stopped_release_says_what_was_charged(ledger, charge) -> None:
     assert "is stored" in note("gone", "01")
     ledger.close()
     assert "ledger show" in note("gone", "01")
+
+
+def test_a_database_that_stays_away_is_told_after_a_while(ledger, monkeypatch) -> None:
+    from dalenius.ledger import books
+
+    def away() -> None:
+        raise Lost("The connection to the ledger's database was lost.")
+
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
+    monkeypatch.setattr(books, "time", clock)
+    with pytest.raises(StorageError, match="cannot be reached"):
+        ledger.books.patiently(away)
+    assert 1 < now[0] < 2
+
+
+def test_a_database_that_goes_away_is_no_damage(opener, ledger, monkeypatch) -> None:
+    """A connection that breaks while a ledger is verified is made anew; while it is opened, that is told."""
+    from dalenius.ledger import verify
+
+    original, calls = verify.load_all, []
+
+    def flaky(store: object) -> object:
+        calls.append(store)
+        if len(calls) == 1:
+            raise Lost("The connection to the ledger's database was lost.")
+        return original(store)
+
+    monkeypatch.setattr(verify, "load_all", flaky)
+    assert ledger.verify().is_ok and len(calls) == 2
+
+    def away(store: object) -> None:
+        raise Lost("The connection to the ledger's database was lost.")
+
+    monkeypatch.setattr("dalenius.ledger.ledger.read_head", away)
+    with pytest.raises(StorageError, match="cannot be reached"):
+        opener()
+
+
+@pytest.mark.postgres
+def test_a_release_is_read_back_from_the_database_that_others_see(server, tmp_path: Path, charge) -> None:
+    """A database that acknowledges and is then replaced by an older copy, as after a failover, releases nothing."""
+    location = server.database("first")
+    with Ledger.open(location, anchor=tmp_path / "a", keys=tmp_path / "k") as ledger:
+        ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+    server.copy("first", "older")
+    with Ledger.open(location, anchor=tmp_path / "a", keys=tmp_path / "k") as ledger:
+        ledger._store._location = server.url("older")
+        with pytest.raises(LedgerCorrupt, match="could not be read back"):
+            ledger.commit(ledger.reserve(charge("00")), b"x")
+        ledger._store._location = location
+    with closing(connect(location, may_write=True)) as store:
+        store._location = "postgresql://ledger@127.0.0.1:1/none"
+        with pytest.raises(Lost), store.fresh():
+            pass
+        # A transaction in which nothing is asked sends nothing, and ends.
+        with store.transaction():
+            pass
+        assert store.ask("SELECT 1") == [(1,)]

@@ -197,3 +197,12 @@ def test_no_sentence_covers_another_page(ledger, charge):
     document = reading.to_dict()
     assert document["covers"] == {"page": "master", "charges": 1}
     assert document["not_covered"] == {"data-dependent": 1}
+
+
+def test_charges_of_too_many_kinds_are_read_by_their_rho(ledger, charge):
+    """65 different ones: their loss would take too long to list, so that nothing is said of it."""
+    events = tuple({"kind": "pure", "epsilon": f"1/{1000 + number}"} for number in range(65))
+    ledger.reserve(charge("aa", rho="1/100", epsilon=None, events=events[:64]))
+    assert "loss" in ledger.odometer("people").bounds
+    ledger.reserve(charge("bb", rho="1/1000", epsilon=None, events=events[64:]))
+    assert "loss" not in ledger.odometer("people").bounds

@@ -9,6 +9,7 @@ import pytest
 
 from dalenius.errors import InternalError, LedgerMismatch, StorageError
 from dalenius.ledger import Ledger
+from dalenius.ledger.administer import Note
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.draft import Head
 from dalenius.ledger.keys import KeyFolder
@@ -83,6 +84,24 @@ def test_keys_are_made_once_and_damage_is_noticed(tmp_path: Path):
         [folder.find(name) for name in "ab"]
 
 
+def test_a_key_that_is_written_in_part_is_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = KeyFolder(tmp_path / "keys")
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, content: len(content) - 1)
+        with pytest.raises(LedgerMismatch, match="no room"):
+            folder.get_or_make("a")
+    assert folder.find("a") is None
+    assert len(folder.get_or_make("a")) == 32
+
+
+def test_a_second_opening_line_is_not_written(ledger):
+    """Two that open a new ledger at the same moment: the second finds that it is open."""
+    head = ledger.head
+    again = Note(kind="open", population="", by="", body={"public_key": "another"})
+    assert ledger.submit(again) is None
+    assert ledger.head == head
+
+
 def test_anchor_lines_speak_for_themselves(tmp_path: Path):
     anchor = AnchorFile.signed_with(tmp_path / "anchor", b"k" * 32)
     assert anchor.lines("ledger") == []
@@ -99,6 +118,10 @@ def test_anchor_lines_speak_for_themselves(tmp_path: Path):
         file.write('\n{"head":"00')
     anchor.append("ledger", Head(4, "4" * 64), "now", is_release=True)
     assert [line.is_signed for line in anchor.lines("ledger")] == [True, True, True, False, True]
+    # What somebody else wrote there is passed over when the last line is looked for.
+    texts = (tmp_path / "anchor").read_text().splitlines()
+    last = anchor.furthest([*texts, "{nothing}", '{"seq":"x"}', '{"seq":9}'])
+    assert last is not None and last.seq == 4
 
 
 @pytest.mark.parametrize("kept", [1, 5, 40, 150, -1])

@@ -366,6 +366,35 @@ def test_a_quota_in_both_accounts_binds_in_both(both: Ledger, about_workers: Any
     assert both.verify().is_ok
 
 
+@pytest.mark.parametrize(
+    "named", [(), ("nobody",), ("teachers",), ("students", "students"), ("students", "teachers")]
+)
+def test_exactly_the_declared_populations_pay(
+    both: Ledger, about_workers: Any, named: tuple[str, ...]
+) -> None:
+    both.register("teachers", "of teachers", "2021", "fingerprint", "domain", by="custodian")
+    both.grant("teachers", "add-remove", 1, 0, by="custodian")
+    with pytest.raises(Conflict, match="ask again"):
+        both.reserve(about_workers("00", overlaps=named))
+    assert [spent(both, name) for name in ("workers", "students", "teachers")] == ["0", "0", "0"]
+
+
+def test_lines_paid_by_another_population_are_found(
+    both: Ledger, about_workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault in the writer is found by verification, which knows from the lines who shares persons."""
+    from dalenius.ledger import reserve
+
+    both.register("teachers", "of teachers", "2021", "fingerprint", "domain", by="custodian")
+    both.grant("teachers", "add-remove", 1, 0, by="custodian")
+    with monkeypatch.context() as fault:
+        fault.setattr(reserve, "names_overlaps", lambda *_: True)
+        both.reserve(about_workers("00", overlaps=("teachers",)))
+    assert spent(both, "students") == "0"
+    [problem] = both.verify().problems
+    assert "not paid by exactly the populations" in problem
+
+
 def test_an_official_table_of_one_population_is_none_of_the_other(both: Ledger, about_workers: Any) -> None:
     both.quota("students", "ana", "1/10", 0, by="custodian")
     with pytest.raises(QuotaExhausted, match="students"):

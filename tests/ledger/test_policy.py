@@ -7,7 +7,7 @@ import pytest
 
 from dalenius.core.budget import MASTER
 from dalenius.curator.curator import Curator
-from dalenius.errors import LedgerMismatch, NotAllowed, PolicyDiffers, QuotaExhausted
+from dalenius.errors import BudgetExhausted, LedgerMismatch, NotAllowed, PolicyDiffers, QuotaExhausted
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.charge import DATA_DEPENDENT
@@ -203,3 +203,19 @@ def test_an_official_release_pays_from_no_analysts_quota(ledger: Ledger) -> None
     curator.release(REQUEST, analyst="ada", is_official=True)
     (purse,) = [p for p in ledger.account("people").purses if p.key.kind == ANALYST]
     assert purse.spent_rho == 0 and purse.charges == 0
+
+
+def test_the_share_of_official_tables_is_kept_from_everybody_else(ledger: Ledger) -> None:
+    """The budget is for three tables: two are kept back, then one."""
+    rules = {"budget": {"rho": "3/200"}, "official_share": "2/3"}
+    ages = {"variable": "age", "cuts": [0, 5, 9]}
+    tables = [REQUEST | {"table": {"rows": rows}} for rows in (["sex"], [], [ages])]
+    curator = opened(ledger, rules)
+    curator.register()
+    curator.release(tables[0])
+    with pytest.raises(BudgetExhausted, match="kept back for official tables"):
+        curator.release(tables[1])
+    curator.release(tables[1], is_official=True)
+    laxer = rules | {"official_share": "1/3"}
+    adopt(ledger, curator.domain, load_policy(laxer), by="carla")
+    opened(ledger, laxer).release(tables[2])

@@ -39,6 +39,8 @@ def test_an_analyst_sees_own_lines_and_quota_only(ledger, charge):
     assert [line.by for line in own.lines] == ["ann"]
     assert own.lines[0].left_rho == "0.375"
     assert [balance["name"] for balance in own.balances] == ["ann"]
+    assert repr(own).splitlines()[0] == "<Statement of people, ann: 1 movements (add-remove)"
+    assert repr(ledger.statement("people")).startswith("<Statement of people: ")
     stranger = ledger.statement("people", "nobody")
     assert (stranger.lines, stranger.balances) == ((), ())
 
@@ -75,6 +77,7 @@ def test_exports_add_up_to_the_account(ledger, charge):
         ({"request": {"measure": "count", "axes": [{"variable": "age"}]}}, "count by age"),
         ({"request": {"measure": "total", "of": "pay", "axes": []}}, "total of pay"),
         ({"request": {}, "variables": ["illness"]}, "release by illness"),
+        ({"request": {"tables": [{}, {}]}}, "batch of 2 tables"),
         ({}, "release"),
     ],
 )

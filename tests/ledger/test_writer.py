@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dalenius.errors import BudgetExhausted, InternalError, ParameterError
+from dalenius.errors import BudgetExhausted, InternalError, ParameterError, StorageError
 from dalenius.ledger import Ledger, schema
-from dalenius.ledger.draft import Draft
+from dalenius.ledger.draft import Draft, Submission
 from dalenius.ledger.reserve import Reserve
 from dalenius.ledger.store import Raced, apply, load
 
@@ -291,3 +291,14 @@ def test_a_ledger_closed_under_its_writers_refuses_them(tmp_path):
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_an_anchor_that_fails_is_told_to_those_whose_lines_were_written(ledger, charge, monkeypatch):
+    """Of two in one batch the refused one keeps its refusal: nothing of it was written."""
+    jobs = tuple(
+        Submission(Reserve.of(charge(key, rho=rho), key, 60.0)) for key, rho in (("aa", "1/2"), ("bb", "2"))
+    )
+    monkeypatch.setattr(ledger._writer, "_settled", lambda *_: 1 / 0)
+    ledger._writer._settle(jobs)
+    assert [type(job.error) for job in jobs] == [StorageError, BudgetExhausted]
+    assert ledger.account("people").spent.rho == Fraction(1, 2)

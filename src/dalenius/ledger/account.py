@@ -207,11 +207,6 @@ class Account:
         return self.beside.get(DATA_DEPENDENT, 0)
 
     @property
-    def not_covered(self) -> int:
-        """How many charges stand on other pages than the master account's."""
-        return sum(self.beside.values())
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the balance must know."""
         return tuple(said for page, said in WARNINGS.items() if self.beside.get(page))

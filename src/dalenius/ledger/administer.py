@@ -236,7 +236,7 @@ class DeclareOverlap:
                         f" was declared. The account of {payer!r} cannot pay on the {page} page what releases about the other have spent until"
                         " now: grant it more, or give both data sets one population, in a ledger of their own. Nothing was declared."
                     )
-        body = {"with": self.other, "past": past, "is_own_past": True}
+        body = {"with": self.other, "past": past}
         return draft.emit("overlap", population=self.population, by=self.by, body=body)
 
 

@@ -154,9 +154,7 @@ class Books:
 
     def _paid_late(self, population: str) -> list[Entry]:
         """Declarations by which this account paid for what another one had spent before."""
-        return [
-            e for e in self._declared_overlaps() if any(population == p[0] for p in e.body.get("past", ()))
-        ]
+        return [e for e in self._declared_overlaps() if any(population == p[0] for p in e.body["past"])]
 
     def overlaps(self, population: str) -> tuple[str, ...]:
         """Populations that were declared to share persons with this one."""

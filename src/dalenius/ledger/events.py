@@ -133,10 +133,7 @@ def _is_named(shift: Shift) -> bool:
     """Whether an event can name the noise: the registry makes the same law from the same parameters."""
     if shift.law.name not in registry.names("mechanisms") or not is_symmetric(shift.law):
         return False
-    try:
-        return bool(registry.get("mechanisms", shift.law.name)(**shift.law.parameters) == shift.law)
-    except TypeError:
-        return False
+    return bool(registry.get("mechanisms", shift.law.name)(**shift.law.parameters) == shift.law)
 
 
 def events_of_charge(body: Mapping[str, Any]) -> tuple[Event, ...] | None:

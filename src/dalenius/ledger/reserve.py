@@ -26,6 +26,7 @@ from dalenius.ledger.account import (
     WAVE,
     Purse,
     PurseKey,
+    overlap_with,
     overlaps_of,
     purses_elsewhere,
     purses_of,
@@ -34,7 +35,7 @@ from dalenius.ledger.charge import PAGES, Charge, Reservation, relation_on
 from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import canonical_body
-from dalenius.ledger.state import ChargeRow
+from dalenius.ledger.state import ChargeRow, names_overlaps
 
 
 def new_lease() -> str:
@@ -204,21 +205,13 @@ class Reserve:
                 )
 
     def _check_overlaps(self, draft: Draft) -> None:
-        """Every population that was declared to share persons pays, and under the same relation."""
-        charge, state = self.charge, draft.state
-        if state.purse(overlaps_of(charge.population)).charges != len(charge.overlaps):
+        """Every population that was declared to share persons pays, and no other; all are kept under one relation."""
+        charge = self.charge
+        if not names_overlaps(draft.state, charge.population, charge.overlaps):
             raise Conflict(
-                f"Another population was declared to share persons with {charge.population!r} while this request was prepared;"
-                " ask again, so that its account pays too."
+                f"This request names other populations than those that are declared to share persons with {charge.population!r}: one was"
+                " declared while it was prepared; ask again, so that each of their accounts pays."
             )
-        for other in charge.overlaps:
-            terms = state.terms.get(other)
-            relation = None if terms is None else relation_on(charge.page, terms.relation)
-            if charge.relation is not relation:
-                raise LedgerMismatch(
-                    f"The population {other!r} shares persons with {charge.population!r}, and its account is not kept under"
-                    f" {charge.relation}: it cannot pay."
-                )
 
     def _check_purse(self, draft: Draft, key: PurseKey) -> None:
         """Whether one purse pays, and is not silent on this page where it speaks on another."""
@@ -243,7 +236,9 @@ class Reserve:
 
 @lru_cache(maxsize=1 << 12)
 def _purses_to_read(population: str, paying: tuple[PurseKey, ...]) -> frozenset[PurseKey]:
-    return frozenset({*paying, overlaps_of(population)}).union(*map(_elsewhere, paying))
+    others = {key.population for key in paying} - {population}
+    declared = [overlaps_of(population), *(overlap_with(population, other) for other in others)]
+    return frozenset({*paying, *declared}).union(*map(_elsewhere, paying))
 
 
 def _elsewhere(key: PurseKey) -> list[PurseKey]:
@@ -294,8 +289,6 @@ def _own_quota(purse: Purse, charge: Charge) -> str:
     """The owner of a quota reads what is left of it, and whether it lacks delta altogether."""
     where = _account_phrase(purse.key.population, charge)
     said = f"The quota of {charge.analyst!r}{where} cannot pay this request."
-    if not purse.is_limited:
-        return said
     rho, delta = purse.limit_rho - purse.spent_rho, purse.limit_delta - purse.spent_delta
     asked = _amounts(charge.cost.rho, charge.cost.delta)
     said += f" Left: {_amounts(rho * UNIT, delta * UNIT)}; asked: {asked}."

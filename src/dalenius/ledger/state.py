@@ -4,7 +4,7 @@ The writer and `verify` use the same fold. The writer folds the lines of a batch
 batch touches; `verify` folds all lines from the first one and compares the result with the stored tables.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -200,31 +200,27 @@ def elsewhere_of(body: Mapping[str, Any]) -> tuple[PurseKey, ...]:
 
 
 def _overlap(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    """Two populations that share persons: each counts one more, and pays for what the other had spent before.
-
-    Lines from the time when nothing could be spent before say nothing of a past.
-    """
+    """Two populations that share persons: each counts one more, and pays for what the other had spent before."""
     pair = (entry.population, str(body["with"]))
-    keys = [overlaps_of(population) for population in pair]
-    if "past" in body:
-        keys += [overlap_with(*pair), overlap_with(*reversed(pair))]
-    for key in keys:
+    for key in (*map(overlaps_of, pair), overlap_with(*pair), overlap_with(*reversed(pair))):
         state.purses[key] = state.purse(key).after(Units(0, 0, 0))
-    for payer, page, rho, delta, epsilon in body.get("past", ()):
+    for payer, page, rho, delta, epsilon in body["past"]:
         for key in purses_elsewhere((payer,), page):
             state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), epsilon))
 
 
-def past_of(state: State, population: str, other: str, *, is_own: bool = True) -> list[list[Any]]:
-    """What was spent on each page for releases about each of two, beside the account of the other, which pays for it: (payer, page, rho, delta, epsilon).
+def names_overlaps(state: State, population: str, named: Sequence[str]) -> bool:
+    """Whether the named populations are those that were declared to share persons with this one, each once."""
+    declared = {other for other in named if state.purse(overlap_with(population, other)).charges}
+    return state.purse(overlaps_of(population)).charges == len(declared) == len(named)
 
-    Lines of earlier versions charged what the account had paid for third populations as well (`is_own` is False).
-    """
+
+def past_of(state: State, population: str, other: str) -> list[list[Any]]:
+    """What was spent on each page for releases about each of two, beside the account of the other, which pays for it: (payer, page, rho, delta, epsilon)."""
     past: list[list[Any]] = []
     for payer, spender in ((population, other), (other, population)):
         for page in PAGES:
-            key = PurseKey(spender, page, TOTAL, "")
-            purse = (state.own if is_own else state.purses).get(key)
+            purse = state.own.get(PurseKey(spender, page, TOTAL, ""))
             if purse is not None and purse.charges:
                 pure = None if purse.impure else purse.spent_epsilon
                 past.append([payer, page, purse.spent_rho, purse.spent_delta, pure])

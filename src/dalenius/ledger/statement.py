@@ -248,12 +248,7 @@ def _declaration(entry: Entry) -> str:
             return f"registered {body['dataset']} {body['version']}"
         case "overlap":
             said = f"shares persons with {body['with']}; both accounts pay for releases about either"
-            if not body.get("past"):
-                return said
-            is_own = body.get("is_own_past")
-            return said + (
-                ", and for earlier ones" if is_own else ", and for what the other had spent before"
-            )
+            return f"{said}, and for earlier ones" if body["past"] else said
         case "status":
             return f"{body['entry'][:8]}: {body['from']} to {body['to']}"
         case "note" if body["kind"] == "policy":

@@ -12,7 +12,7 @@ from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
 from dalenius.ledger.seal import Witness
-from dalenius.ledger.state import State, elsewhere_of, past_of
+from dalenius.ledger.state import State, elsewhere_of, names_overlaps, past_of
 from dalenius.ledger.store import Lost, Store, load_all, read_head
 
 _CHUNK = 2000
@@ -150,10 +150,12 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
                 problems.add(f"Line {entry.seq}: the units are not the exact cost rounded up.")
             if ["total", ""] not in body["purses"]:
                 problems.add(f"Line {entry.seq} charges no account.")
+            if not names_overlaps(state, entry.population, body.get("overlaps", ())):
+                problems.add(f"Line {entry.seq} is not paid by exactly the populations that share persons.")
         if entry.kind == "release" and entry.body["entry"] in state.releases:
             problems.add(f"Line {entry.seq} completes a charge that was completed before.")
-        if entry.kind == "overlap" and entry.body.get("past", []) != past_of(
-            state, entry.population, entry.body["with"], is_own=bool(entry.body.get("is_own_past"))
+        if entry.kind == "overlap" and entry.body["past"] != past_of(
+            state, entry.population, entry.body["with"]
         ):
             problems.add(
                 f"Line {entry.seq} does not charge what earlier releases about the other population had spent."
@@ -161,7 +163,7 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
         state.fold(entry)
         paid: list[PurseKey] = []
         if entry.kind == "overlap":
-            pages = [(payer, page) for payer, page, *_ in entry.body.get("past", ())]
+            pages = [(payer, page) for payer, page, *_ in entry.body["past"]]
             paid = [key for payer, page in pages for key in purses_elsewhere((payer,), page)]
         if entry.kind == "charge":
             page = entry.body["page"]
