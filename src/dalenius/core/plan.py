@@ -8,10 +8,11 @@ from typing import Any
 
 from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.contracts import Measurement
+from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Law
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.release import Block, Outcome, Subject, Table
+from dalenius.core.release import Block, Outcome, Provenance, Subject, Table
 
 Assemble = Callable[[tuple[Block, ...]], tuple[Table, ...]]
 
@@ -87,6 +88,28 @@ class TablePlan:
     def cost(self) -> Cost:
         """What the ledger would be charged."""
         return self.reservation
+
+    def provenance(
+        self, domain: Domain, *, request: Mapping[str, Any], digest: str, software: str
+    ) -> Provenance:
+        """What a release of the plan says of itself, but for the ledger's line and the words of the guarantee."""
+        return Provenance(
+            dataset=domain.name,
+            population=domain.population,
+            version=domain.version,
+            definition=self.definition,
+            budget=self.budget.to_dict(),
+            neighbours=self.neighbours.to_dict(),
+            cost=self.reservation.to_dict(),
+            mechanism=self.mechanism,
+            strategy=self.strategy,
+            evidence=self.evidence.to_dict(),
+            software=software,
+            request=request,
+            digest=digest,
+            warnings=self.warnings,
+            draws=str(domain.draws),
+        )
 
     @property
     def error(self) -> float:

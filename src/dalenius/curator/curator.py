@@ -508,26 +508,13 @@ class Curator:
     def _provenance(self, plan: TablePlan, reservation: Reservation, form: Canonical) -> Provenance:
         definition = self.planner.definition(plan.budget)
         together = f" {TOGETHER}" if isinstance(plan, BatchPlan) else ""
-        return Provenance(
-            dataset=self.domain.name,
-            population=self.domain.population,
-            version=self.domain.version,
-            definition=plan.definition,
-            budget=plan.budget.to_dict(),
-            neighbours=plan.neighbours.to_dict(),
-            cost=plan.reservation.to_dict(),
-            mechanism=plan.mechanism,
-            strategy=plan.strategy,
-            evidence=plan.evidence.to_dict(),
-            software=f"dalenius {version.VERSION}",
-            request=form.content,
-            digest=form.digest,
+        software = f"dalenius {version.VERSION}"
+        return replace(
+            plan.provenance(self.domain, request=form.content, digest=form.digest, software=software),
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
             guarantee=f"{definition.sentence(plan.budget)} {plan.promise}{together}",
-            warnings=plan.warnings,
             is_tainted=self._rng.is_tainted,
-            draws=str(self.domain.draws),
         )
 
     def adjustments(self, document: Asked) -> list[Adjustment]:

@@ -26,7 +26,7 @@ from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import SystemRandomness
-from dalenius.core.release import Block, Provenance, Release
+from dalenius.core.release import Block, Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import AfterCharge, NotAllowed, UnknownName, Unsupported
@@ -275,7 +275,7 @@ def rehearse(
             blocks=blocks,
             tables=part.assemble(blocks),
             law=part.law,
-            provenance=_provenance(part, form, domain),
+            provenance=part.provenance(domain, request=form.content, digest=form.digest, software=""),
         )
         ruled = apply(table_rules, within(part.limits, release))
         if adds_up(ruled):
@@ -321,22 +321,3 @@ class _NoRecords:
 
     def judge(self) -> Mapping[str, Any]:
         return {}
-
-
-def _provenance(plan: TablePlan, form: Canonical, domain: Domain) -> Provenance:
-    """What adjustments compare: the data set and the request."""
-    return Provenance(
-        dataset=domain.name,
-        population=domain.population,
-        version=domain.version,
-        definition=plan.definition,
-        budget=plan.budget.to_dict(),
-        neighbours=plan.neighbours.to_dict(),
-        cost=plan.reservation.to_dict(),
-        mechanism=plan.mechanism,
-        strategy=plan.strategy,
-        evidence=plan.evidence.to_dict(),
-        software="",
-        request=form.content,
-        digest=form.digest,
-    )

@@ -1,12 +1,13 @@
 """Releases with recorded noise, for tests."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dalenius.core.domain import Domain
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Provenance, Release
+from dalenius.core.release import Release
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.publish.to_json import from_json, to_json
@@ -22,26 +23,11 @@ def release_of(
     """A recorded release of the plan, as it comes back from its document."""
     source = MemorySource(domain, columns, b"x")
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness(seed))
+    provenance = plan.provenance(domain, request=request, digest="0", software="test")
     made = Release(
         tables=plan.assemble(passage.blocks),
         blocks=passage.blocks,
         law=plan.law,
-        provenance=Provenance(
-            dataset=domain.name,
-            population=domain.population,
-            version=domain.version,
-            definition=plan.definition,
-            budget=plan.budget.to_dict(),
-            neighbours=plan.neighbours.to_dict(),
-            cost=plan.reservation.to_dict(),
-            mechanism=plan.mechanism,
-            strategy=plan.strategy,
-            evidence=plan.evidence.to_dict(),
-            software="test",
-            request=request,
-            digest="0",
-            is_tainted=True,
-            draws=str(domain.draws),
-        ),
+        provenance=replace(provenance, warnings=(), is_tainted=True),
     )
     return from_json(to_json(made))
