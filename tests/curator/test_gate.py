@@ -1,6 +1,6 @@
 """The door: priced before data are read, one message afterwards, steps that depend on answers and never on data."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -8,12 +8,22 @@ import numpy as np
 import pytest
 
 from dalenius.core.budget import Cost
-from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Hierarchy, Variable
+from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import TableQuery
+from dalenius.core.query import (
+    Clip,
+    Filter,
+    LabelsQuery,
+    Norm,
+    RowsQuery,
+    SizesQuery,
+    TableQuery,
+    ValuesQuery,
+)
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
+from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import AfterCharge, InternalError, NotPublic
 from dalenius.measurements.noisy import Noisy
@@ -210,3 +220,28 @@ def test_sealed_values_do_not_show_themselves() -> None:
             attempt()
     with pytest.raises((TypeError, NotPublic)):
         json.dumps(box)
+
+
+@pytest.mark.parametrize("engine", [MemorySource, DuckDBSource])
+def test_everything_that_steps_need_is_fetched_in_their_order(engine: Any) -> None:
+    """Whether an engine reads several tables, or lists, in one pass or one by one."""
+    number = Variable(name="x", domain=Bounds(lower=Fraction(0), upper=Fraction(9), missing="0"))
+    text = Variable(name="t", domain=Categories(labels=("known", "other"), unseen="other"), is_unlisted=True)
+    domain = replace(DOMAIN, variables={"v": VARIABLE, "x": number, "t": text})
+    data = {"v": ["a1", "a1", "b2"], "x": [3, 1, 7], "t": ["known", "new", "new"]}
+    held = engine(domain, data, b"secret")
+    lists = [ValuesQuery(value="x", where=(Filter(variable="v", codes=(code,)),)) for code in (0, 3)]
+    clipped = replace(QUERY, clip=Clip(norm=Norm.L1, limit=1))
+    whole = TableQuery(space=CellSpace(()))
+    rows = RowsQuery(variables=("x",))
+    for queries, expected in (
+        ((QUERY, whole), [[2, 0, 0, 1], [3]]),
+        (lists, [[1, 3], [7]]),
+        ((whole, lists[0]), [[3], [1, 3]]),
+        ((rows,), [[[1], [3], [7]]]),
+        ((LabelsQuery(variable="t"),), [[["new", 2]]]),
+        ((SizesQuery(table=clipped, clips=(clipped.clip,)),), [[3, 0]]),
+    ):
+        sealed = gate._fetch(held, queries)
+        found = [np.array(each.open_below_the_gate(), dtype=object).tolist() for each in sealed]
+        assert [sorted(each) if queries == (rows,) else each for each in found] == expected

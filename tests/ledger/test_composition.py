@@ -187,5 +187,8 @@ def test_steps_whose_loss_is_not_listed_are_charged_their_sum():
     """A step that states a rho alone has no loss distribution: nothing is gained by composing it with others."""
     pures = [PrivacyProfile(relation=Relation.ADD_REMOVE, epsilon=4 * TENTH) for _ in range(10)]
     assert as_one(pures, TENTH**2).rho < in_sequence(p.cost() for p in pures).rho
+    assert as_one(pures) == in_sequence(p.cost() for p in pures)
+    # An event that is too rare to leave anything out changes nothing.
+    assert as_one(pures, TENTH**3) == in_sequence(p.cost() for p in pures)
     steps = [*pures, PrivacyProfile(relation=Relation.ADD_REMOVE, rho=TENTH)]
     assert as_one(steps, TENTH**2) == in_sequence(p.cost() for p in steps)

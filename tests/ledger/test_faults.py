@@ -9,6 +9,7 @@ from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import WeakSet
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_a_log_that_cannot_be_emptied_is_left_for_the_next(store: Path) -> None:
         assert [entry.kind for entry in again.entries()][-1] == "note"
 
 
-def test_what_is_in_use_when_the_process_ends_is_left_alone(store: Path) -> None:
+def test_what_is_in_use_when_the_process_ends_is_left_alone(store: Path, monkeypatch) -> None:
     from dalenius.ledger import sqlite_store
 
     ledger = Ledger.open(store)
@@ -144,7 +145,11 @@ def test_what_is_in_use_when_the_process_ends_is_left_alone(store: Path) -> None
     done.set()
     thread.join()
     ledger.close()
-    sqlite_store._close_all()
+    with monkeypatch.context() as own:
+        own.setattr(sqlite_store, "_open_stores", WeakSet())
+        forgotten = Ledger.open(store)
+        sqlite_store._close_all()
+        assert forgotten._reader._is_closed and forgotten._store._is_closed
 
 
 @pytest.mark.postgres
@@ -212,6 +217,12 @@ def test_filters_and_groups_refuse_what_they_cannot_hold() -> None:
         for_group(cost, 0)
     with pytest.raises(Unsupported, match="under replace"):
         PartitionPart(add_remove=cost, replace=cost)
+
+
+def test_a_known_file_is_remembered_for_one_population(ledger, opener) -> None:
+    ledger.known_files("people").keep("print", (1, 2))
+    assert opener().known_files("people").holds("print", (1, 2))
+    assert not ledger.known_files("others").holds("print", (1, 2))
 
 
 def test_a_known_file_is_remembered_by_who_may_write(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dalenius.errors import BudgetExhausted, LedgerMismatch, NotAllowed, PolicyD
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import ANALYST
 from dalenius.ledger.charge import DATA_DEPENDENT
-from dalenius.ledger.policy import POLICY_NOTE, adopt, policy_digest, recorded
+from dalenius.ledger.policy import POLICY_NOTE, adopt, bind, policy_digest, recorded
 from dalenius.spec.load import load_dataset, load_policy
 
 DATA = {"sex": ["f", "m", "f", "m"], "age": [1, 2, 3, 4]}
@@ -124,12 +124,33 @@ def test_a_ledger_without_such_a_line_opens_as_before_and_the_first_use_records_
         opened(ledger, {"budget": {"rho": 1}})
 
 
-def test_the_first_of_two_first_uses_decides(ledger: Ledger) -> None:
+def test_the_first_of_two_first_uses_decides(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = opened(ledger, STRICT), opened(ledger, {"budget": {"rho": 1}})
     one.register()
     with pytest.raises(PolicyDiffers):
         other.register()
     assert opened(ledger).policy == one.policy
+    # Both looked before either wrote: the later line is there, and is not in force.
+    with monkeypatch.context() as blind:
+        looks = iter([[]])
+        seen = ledger.notes
+        blind.setattr(ledger, "notes", lambda *about: seen(*about) if next(looks, True) else [])
+        with pytest.raises(PolicyDiffers):
+            bind(ledger, one.domain, load_policy({"budget": {"rho": 1}}), by="later")
+    assert [note.body["payload"]["how"] for note in ledger.notes("people", POLICY_NOTE)] == ["first use"] * 2
+    assert opened(ledger).policy == one.policy
+
+
+def test_a_policy_is_adopted_before_there_is_an_account(ledger: Ledger) -> None:
+    """Its quotas become lines when the account is opened, and are not written before that."""
+    rules = {"budget": {"rho": 1}, "analysts": {"ada": {"rho": "1/100000"}}}
+    curator = opened(ledger)
+    adopt(ledger, curator.domain, load_policy(rules), by="carla")
+    assert [entry.kind for entry in ledger.entries("people")] == ["note"]
+    later = opened(ledger)
+    later.register()
+    with pytest.raises(QuotaExhausted):
+        later.release(REQUEST, analyst="ada")
 
 
 def test_the_same_people_under_another_name_bring_no_laxer_rules(ledger: Ledger) -> None:
@@ -175,6 +196,10 @@ def test_the_dataset_document_names_its_ledger_and_its_policy(tmp_path: Path) ->
     with pytest.raises(LedgerMismatch, match="two budgets"):
         Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "second.sqlite")
     assert not (tmp_path / "second.sqlite").exists()
+    with Curator.open(
+        tmp_path / "dataset.toml", ledger=tmp_path / "books" / ".." / "books" / "l.sqlite"
+    ) as again:
+        assert again.ledger.account("people").entries == 0
 
 
 def test_where_ledger_and_policy_lie_is_no_part_of_the_declaration(ledger: Ledger) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from dalenius.errors import BudgetExhausted, InternalError, ParameterError, StorageError
 from dalenius.ledger import Ledger, schema
+from dalenius.ledger.administer import Note
 from dalenius.ledger.draft import Draft, Submission
 from dalenius.ledger.reserve import Reserve
-from dalenius.ledger.store import Raced, apply, load
+from dalenius.ledger.store import Raced, _where, apply, load
 
 
 def run_together(ledger, charge, count, rho="1/1000"):
@@ -302,3 +303,33 @@ def test_an_anchor_that_fails_is_told_to_those_whose_lines_were_written(ledger, 
     ledger._writer._settle(jobs)
     assert [type(job.error) for job in jobs] == [StorageError, BudgetExhausted]
     assert ledger.account("people").spent.rho == Fraction(1, 2)
+
+
+def test_what_a_batch_only_looked_at_is_not_written_again(ledger, charge):
+    """A stored release and a secret that is known, in one segment with a new charge."""
+    stored = ledger.commit(ledger.reserve(charge("aa")), b"x")
+    ledger.secret("people")
+    again = Note(kind="secret", population="people", body={"check": "another"}, by="")
+    commands = (Reserve.of(charge("aa"), "a", 60.0), again, Reserve.of(charge("bb"), "b", 60.0))
+    jobs, lines = tuple(map(Submission, commands)), len(ledger.entries())
+    ledger._writer._settle(jobs)
+    assert jobs[0].answer[0].entry == stored.entry and jobs[0].answer[0].lease == ""
+    assert jobs[1].answer[0] == ledger.books.check_value("people") != "another"
+    assert [entry.kind for entry in ledger.entries()][lines:] == ["charge"]
+    assert ledger.verify().is_ok
+
+
+def test_many_rows_are_looked_for_in_several_queries():
+    queries = list(_where("rows", "SELECT 1", ("a", "b"), {(str(n), "x") for n in range(401)}))
+    assert [sql.count("a = ?") for _, sql, _ in queries] == [200, 200, 1]
+    assert len({value for _, _, values in queries for value in values[::2]}) == 401
+    assert list(_where("rows", "SELECT 1", ("a",), ())) == []
+
+
+def test_who_is_interrupted_while_gathering_is_waited_for_no_longer(ledger, charge):
+    writer, job = ledger._writer, Submission(Reserve.of(charge("aa"), "a", 60.0))
+    writer._gathering = job
+    writer._leave(job)
+    assert writer._gathering is None
+    ledger.reserve(charge("bb"))
+    assert [entry.body["key"] for entry in ledger.entries() if entry.kind == "charge"] == ["bb"]

@@ -1,5 +1,6 @@
 """What the custodian sees: deniability, options, checklist, true losses, dominance."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,10 @@ from dalenius.measurements._at_the_data import (
     compare_options,
     dominance,
     plausible_deniability,
+    sensitivities,
     true_delta,
 )
+from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 from dalenius.statistics.quantile import Quantile
 
@@ -62,6 +65,11 @@ def test_true_delta_against_an_informed_intruder():
     median = Quantile(query=ValuesQuery(value="x"), low=0, high=1000)
     jumpy = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, AT_THE_DATA)
     assert jumpy["delta at least"] > 0.2
+    # The records that join or leave do no less than those that change.
+    joined = true_delta(
+        median, [0, 0, 0, 1000, 1000], Fraction(1), 1, replace(AT_THE_DATA, relation="add-remove")
+    )
+    assert joined["delta at least"] > 0.2 and joined["alternatives"] == 9
     flat = true_delta(median, [5] * 41, Fraction(1), 1, AT_THE_DATA)
     assert flat["delta at least"] == pytest.approx(0, abs=1e-9)
 
@@ -72,3 +80,17 @@ def test_dominance_by_both_rules():
     many = dominance([0] * 6, [10, 9, 8, 8, 9, 10])
     assert many[0] == {"p%": False, "(n, k)": False}
     assert np.all([set(v) == {"p%", "(n, k)"} for v in found.values()])
+
+
+def test_sensitivities_are_told_where_they_are_proved_and_refused_in_words_elsewhere():
+    median = Quantile(query=ValuesQuery(value="x"), low=0, high=1000)
+    rows = (np.array([0, 0, 5, 900, 1000]),)
+    everywhere = Neighbours(relation=Relation.REPLACE)
+    told = sensitivities(median, rows, everywhere)
+    assert set(told) == {"on any data", "at these data", "between data sets made of these records"}
+    assert told["on any data"] == 1000 > told["at these data"] == 895
+    smooth = sensitivities(median, rows, everywhere, beta=Fraction(1, 2))
+    assert told["at these data"] <= smooth["smooth, beta = 0.5"] <= 1000
+    persons = sensitivities(median, rows, replace(everywhere, unit="person", max_rows=2))
+    assert "one row to a unit" in persons["between data sets made of these records"]
+    assert set(sensitivities(Count(TableQuery(space=CellSpace(()))), rows, everywhere)) == {"on any data"}

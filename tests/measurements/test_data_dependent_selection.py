@@ -86,3 +86,16 @@ def test_scopes_are_kept_apart():
         step().profile(near(scope=Scope.AT_THE_DATA))
     with pytest.raises(Unsupported):
         step(scope=Scope.EVERYWHERE)
+
+
+def test_scores_that_are_nearly_equal_are_told_apart_at_a_higher_precision():
+    """They differ in the 200th binary digit; the first look has 192."""
+
+    def exactly(value):
+        return lambda bits: (value * 2**bits // 1, value * 2**bits // 1 + 1)
+
+    third = F(1, 3)
+    for smaller, larger in ((0, 1), (1, 0)):
+        drawn = [exactly(third), exactly(third)]
+        drawn[larger] = exactly(third + F(1, 2**200))
+        assert noisy_argmax([4, 4], drawn, F(1)) == larger != smaller

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import DaleniusError, NotAllowed, ParameterError
+from dalenius.errors import DaleniusError, NotAllowed, ParameterError, Unsupported
 from dalenius.measurements import _runner
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._function import OwnFunction
@@ -239,9 +240,17 @@ def test_what_the_source_does_not_say_is_refused() -> None:
     def uses_another(values):  # type: ignore[no-untyped-def]
         return run(values)
 
-    for wrong in (lambda values: 1.0, uses_a_number, uses_another, len, print):
+    @cache
+    def is_decorated(values):  # type: ignore[no-untyped-def]
+        return 1.0
+
+    scope: dict[str, Any] = {}
+    exec("def typed_in(values):\n    return 1.0", scope)
+    for wrong in (lambda values: 1.0, uses_a_number, uses_another, len, print, scope["typed_in"]):
         with pytest.raises(ParameterError):
             OwnFunction.of(wrong)
+    with pytest.raises(ParameterError, match="decorators"):
+        OwnFunction.of(is_decorated.__wrapped__)
     other = OwnFunction.of(middle)
     assert other.digest.startswith("middle sha256:") and other.source.startswith("import statistics")
     assert replace(other, source=other.source + "\n").digest != other.digest
@@ -392,3 +401,20 @@ def test_the_program_of_the_blocks_needs_nothing_but_python() -> None:
         [sys.executable, "-I", "-S", _runner._program()], input=b"", capture_output=True, check=False
     )
     assert done.returncode == 1 and b"EOFError" in done.stderr and b"ImportError" not in done.stderr
+
+
+@pytest.mark.skipif(not HAS_FILTER, reason="functions run on Linux for x86-64 alone")
+def test_records_that_cannot_be_sealed_are_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system without seals refuses the plan; what was opened for it is closed again."""
+    import fcntl
+
+    def refuse(*_: object) -> int:
+        raise OSError(1, "Operation not permitted")
+
+    runner = Runner(function=OwnFunction.of(middle))
+    before = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as without:
+        without.setattr(fcntl, "fcntl", refuse)
+        with pytest.raises(Unsupported, match="does not start"):
+            runner.check()
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -195,3 +195,24 @@ def test_the_charge_is_that_of_the_rows_outside_the_event_of_failure() -> None:
 
 def test_a_deterministic_table_has_delta_one() -> None:
     assert perturbation.hockey_stick(Kernel("identity", (0,), ((1,),), 1), 1, Fraction(5)) == 1
+
+
+def test_numbers_below_any_common_denominator_are_uniform() -> None:
+    """Words at the end that do not divide evenly are drawn again: thirds would be uneven, if ever so little."""
+    kernel = Kernel("thirds", (0,), ((1, 1, 1),), 3)
+    step = PerturbationTable("p", query(3000), kernel, Fraction(1), Fraction(1), Neighbours())
+    counts = np.bincount(step.draw(RecordedRandomness("thirds")), minlength=3)
+    assert counts.sum() == 3000 and (abs(counts - 1000) < 130).all()
+
+    class Ends(RecordedRandomness):
+        """First the largest words of all, which no third of all words holds."""
+
+        is_begun = False
+
+        def bytes(self, count: int) -> bytes:
+            if self.is_begun:
+                return super().bytes(count)
+            self.is_begun = True
+            return b"\xff" * count
+
+    assert len(step.draw(Ends(1))) == 3000

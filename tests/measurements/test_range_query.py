@@ -3,12 +3,15 @@
 from fractions import Fraction
 from math import exp, inf, log, tanh
 
+import numpy as np
 import pytest
 
 from dalenius.audit import definitions as audit
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.query import TableQuery
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.sealed import Sealed
 from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.measurements.range_query import ACKNOWLEDGEMENT, Clamp, RangeQuery
 
@@ -91,3 +94,16 @@ def test_refusals():
     wide = TableQuery(space=CellSpace((Axis(variable="g", labels=("a", "b")),)))
     with pytest.raises(ParameterError):
         step(query=wide)
+
+
+def test_an_answer_is_cut_to_where_its_clamp_says():
+    wide, rng = {"epsilon": Fraction(1, 100)}, RecordedRandomness("cut")
+
+    def answers(measurement, count):
+        sealed = (Sealed(np.array([count], dtype=np.int64)),)
+        outcomes = [measurement.run(sealed, measurement.draw(rng), rng) for _ in range(40)]
+        return {int(outcome.values[0]) for outcome in outcomes}
+
+    assert answers(step(Clamp.DATA, acknowledged=(ACKNOWLEDGEMENT,), **wide), 25) <= {24, 25, 26}
+    assert {0, 50} <= answers(step(Clamp.SIZE, **wide), 25) <= set(range(51))
+    assert not answers(step(**wide), 25) <= set(range(51))

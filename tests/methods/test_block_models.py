@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import polygamma
 from scipy.stats import norm
 
 from dalenius.core.neighbours import Relation
@@ -20,7 +21,7 @@ from dalenius.errors import DaleniusError
 from dalenius.measurements import _blocks, _lanes, _mixture, block_totals
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._logistic import Design, Predictor
-from dalenius.measurements._models import estimate, grouped_jackknife
+from dalenius.measurements._models import MODELS, estimate, grouped_jackknife
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
@@ -170,6 +171,18 @@ def test_values_that_are_no_mixture_report_the_middle(values: list[int]) -> None
         model="mixture_lower_mean", count=2, lower=Fraction(0), upper=Fraction(9), correction="none"
     )
     assert blocks.reported(np.array(values, dtype=np.int64)) == blocks.width // 2
+
+
+def test_a_component_that_loses_all_its_values_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate is the last with two components, the lower one first, and never not a number."""
+    values = two_hills()
+    monkeypatch.setattr(_mixture, "_belonging", lambda xs, now: [0.0] * len(xs))
+    found = _mixture.fitted(values)
+    assert found is not None and found.means[0] < found.means[1] and found.share == 0.5
+    monkeypatch.undo()
+    turned = _mixture.Mixture(means=found.means[::-1], variances=(4.0, 9.0), share=0.25).ordered()
+    assert (turned.means, turned.variances, turned.share) == (found.means, (9.0, 4.0), 0.75)
+    assert _mixture._belonging([1.0, 2.0], replace(found, share=1.0)) == [1.0, 1.0]
 
 
 def test_a_jackknife_of_groups_fits_six_times_in_any_order_and_takes_the_first_bias_away() -> None:
@@ -338,3 +351,25 @@ def test_a_coefficient_is_released_with_its_error(tmp_path: Any) -> None:
         table = curator.release(request).tables[0]
     assert table.name == "logistic of y: x"
     assert abs(float(table.values[0]) - 1) < 0.6 and table.sampled is not None
+
+
+def test_blocks_of_numbers_too_large_for_exact_sums_are_fitted_one_by_one() -> None:
+    blocks = Blocks(model="gaussian_mean", count=2, lower=Fraction(0), upper=Fraction(1 << 40))
+    values, places = np.array([1, 2, 3, 1 << 39], dtype=np.int64), np.array([0, 0, 1, 1])
+    assert blocks._sums(values[:3], places[:3]) is not None and blocks._sums(values, places) is None
+    assert blocks._estimates(values, places) == [1.5, (3 + 2.0**39) / 2]
+
+
+def test_blocks_without_a_function_are_given_none() -> None:
+    blocks = Blocks(model="median", count=2, lower=Fraction(0), upper=Fraction(9))
+    assert blocks.with_functions({}, lambda _: None) is blocks
+
+
+@pytest.mark.parametrize(("model", "theta"), [("gamma", 2.0), ("logit", 1.0)])
+def test_the_variance_of_an_estimate_is_that_of_its_information(model: str, theta: float) -> None:
+    """One over Fisher's information of one record: of a gamma law's shape with an unknown scale, of a logit."""
+    expected = {
+        "gamma": theta / (theta * float(polygamma(1, theta)) - 1),
+        "logit": (1 + exp(theta)) ** 2 / exp(theta),
+    }
+    assert MODELS[model].variance(theta, 1.0) == pytest.approx(expected[model], rel=1e-5)

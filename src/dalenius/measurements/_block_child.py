@@ -5,6 +5,8 @@ function's source, the modules that it names, the units. It imports those module
 the system that arithmetic does not need, defines the function, and says that it is ready. Only then it is handed a memory of its own
 with the block's records. It answers with one number, or ends without one. Anything that goes wrong before that is said in words,
 which no record can have moved. See docs/how-to/run-a-function-of-your-own.md for what this cannot prevent.
+
+No count of lines or branches sees this file: the interpreter takes no settings from outside, and the filter lets it write no file.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _asked(blocks: Any, parts: Sequence[IntArray]) -> list[float]:
     return list(struct.unpack(f"<{len(parts)}d", answer))
 
 
-def help_out() -> None:
+def help_out() -> None:  # pragma: no cover - runs in processes of its own, which are not measured
     """In the helper: blocks in, numbers out."""
     blocks, parts = pickle.loads(sys.stdin.buffer.read())
     numbers = [blocks.estimate(part) for part in parts]

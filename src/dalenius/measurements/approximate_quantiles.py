@@ -20,8 +20,8 @@ References
 The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar
@@ -128,19 +128,6 @@ class ApproximateQuantiles:
             }
             | ({} if self.has_ends else {"ends": False}),
         )
-
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """The custodian's own function, if there are blocks that are judged by one."""
-        return () if self.blocks is None else tuple(filter(None, [self.blocks.function]))
-
-    def with_functions(
-        self, functions: Mapping[str, Any], stage: Callable[[str], None]
-    ) -> "ApproximateQuantiles":
-        """The same step with whoever runs the function."""
-        if self.blocks is None:
-            return self
-        return replace(self, blocks=self.blocks.with_functions(functions, stage))
 
     @property
     def needs(self) -> tuple[Query, ...]:

@@ -23,12 +23,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, Query, ValuesQuery
+from dalenius.core.query import Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
@@ -68,29 +68,6 @@ class ExponentialQuantile:
         if not 0 < self.q < 1:
             raise ParameterError(f"a quantile needs 0 < q < 1; received {self.q}.")
         check_rate(self.epsilon, self._change(self.neighbours))
-
-    @classmethod
-    def of(
-        cls,
-        domain: Domain,
-        variable: str,
-        *,
-        epsilon: Fraction,
-        q: Fraction = Fraction(1, 2),
-        where: tuple[Filter, ...] = (),
-    ) -> "ExponentialQuantile":
-        """For a declared variable."""
-        bounds = domain.variable(variable).bounds
-        return cls(
-            name=f"quantile {plain(q)} of {variable}",
-            query=ValuesQuery(value=variable, where=where),
-            low=bounds.low,
-            high=bounds.high,
-            epsilon=epsilon,
-            neighbours=domain.neighbours,
-            q=q,
-            step=bounds.step,
-        )
 
     def _change(self, neighbours: Neighbours) -> Fraction:
         return score_change(self.q, is_replace=neighbours.is_replace, rows=neighbours.max_rows)

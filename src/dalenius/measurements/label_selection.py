@@ -41,7 +41,7 @@ from dalenius.core.rationals import exp_lower
 from dalenius.core.release import Block, LabelledValue, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import InternalError, ParameterError, Unsupported
+from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import UNLISTED, MeasurementExample, on_labels
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
@@ -134,8 +134,8 @@ class LabelSelection:
             raise Unsupported("A selection of labels is priced for one unit at a time, at all data.")
         screen = self.screen.profile(_listing(_units(neighbours) * self.query.most), neighbours.relation)
         numbers = self.noise.profile(self.numbers_sensitivity(neighbours), neighbours.relation)
-        if screen.epsilon is None or numbers.epsilon is None:
-            raise InternalError("Both noises state a bound of their loss.")
+        # Both kinds of noise state a bound of their loss.
+        assert screen.epsilon is not None and numbers.epsilon is not None
         (rho, failure), (further, _) = screen.stated_concentrated(), numbers.stated_concentrated()
         return PrivacyProfile(
             relation=neighbours.relation,

@@ -56,10 +56,9 @@ class PermuteAndFlip(CellSelection):
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The first candidate whose coin falls on heads; the best one always does."""
         below_best = gaps(exact[0].open_below_the_gate(), self.sign, drawn)
-        for cell, gap in zip(drawn, below_best, strict=True):
-            if coin_exp(self.rate * gap, rng):
-                return chosen(cell)
-        raise AssertionError("the candidate with the best score is accepted with certainty")
+        pairs = zip(drawn, below_best, strict=True)
+        # The candidate with the best score is accepted with certainty.
+        return chosen(next(cell for cell, gap in pairs if coin_exp(self.rate * gap, rng)))
 
     def probabilities(self, counts: tuple[int, ...]) -> list[float]:
         """Output probabilities for given counts, by summing over all orders; for checks on small tables."""

@@ -76,7 +76,6 @@ class Smooth:
     noise: SmoothNoise
     neighbours: Neighbours
     least: int = 1
-    is_cut: bool = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Nissim, Raskhodnikova & Smith (2007)", "docs/explanation/errata.md")
     )
@@ -117,10 +116,8 @@ class Smooth:
         size = self.statistic.smooth(values, rational_base(self.noise.beta), self.neighbours, self.least)
         centre = Fraction(self.statistic.value(values))
         answer = saturated(rounded(centre, size * self.noise.scale, drawn))
-        if self.is_cut:
-            unit = self.statistic.unit
-            answer = max(self.statistic.low * unit, min(self.statistic.high * unit, answer))
-        return Value(np.array([answer], dtype=np.int64))
+        low, high = self.statistic.low * self.statistic.unit, self.statistic.high * self.statistic.unit
+        return Value(np.array([max(low, min(high, answer))], dtype=np.int64))
 
     def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space; nothing about the scale."""
