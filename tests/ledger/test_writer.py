@@ -294,6 +294,15 @@ def test_a_ledger_closed_under_its_writers_refuses_them(tmp_path):
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
+def test_a_log_that_its_own_ledger_removed_is_no_damage(tmp_path):
+    """A writer that was about to compare the files when the ledger was closed is told that."""
+    ledger = Ledger.open(tmp_path / "ledger.db")
+    ledger.note("x", {}, by="custodian")
+    ledger.close()
+    with pytest.raises(StorageError, match="was closed"):
+        ledger._store.check()
+
+
 def test_an_anchor_that_fails_is_told_to_those_whose_lines_were_written(ledger, charge, monkeypatch):
     """Of two in one batch the refused one keeps its refusal: nothing of it was written."""
     jobs = tuple(

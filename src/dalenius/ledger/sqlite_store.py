@@ -170,8 +170,7 @@ class SqliteStore:
             raise InternalError(f"{_FORKED}; open it there again.")
         self._turn.acquire()
         try:
-            if self._is_closed:
-                raise StorageError(f"The ledger {self._path.name!r} was closed; open it again.")
+            self._refuse_closed()
             if not self._connection.in_transaction:
                 self.check()
         except BaseException:
@@ -184,12 +183,19 @@ class SqliteStore:
 
     def check(self) -> None:
         """Raise `LedgerCorrupt` where the store or its log is not the file that this connection has open."""
-        try:
-            self._files.check()
-        except OSError as error:
-            raise StorageError(
-                f"The ledger {self._path.name!r} cannot be reached: {error.strerror}."
-            ) from error
+        with self._turn:
+            # Closing removes the log; nobody closes while the files are compared.
+            self._refuse_closed()
+            try:
+                self._files.check()
+            except OSError as error:
+                raise StorageError(
+                    f"The ledger {self._path.name!r} cannot be reached: {error.strerror}."
+                ) from error
+
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise StorageError(f"The ledger {self._path.name!r} was closed; open it again.")
 
     @contextmanager
     def fresh(self) -> Iterator["SqliteStore"]:
