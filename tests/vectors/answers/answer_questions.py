@@ -101,13 +101,16 @@ def _recorded() -> Iterator[Case]:
 
 
 def _with_own_keys(request: Request) -> Request:
-    """A request that keeps a method's keys among options, as it is written in [table]."""
+    """A stored request as it is written today: keys of its method in [table], and whose records a list covers."""
     if isinstance(request["table"], list):
         return request
     table, privacy = dict(request["table"]), dict(request["privacy"])
     own = dict(privacy.pop("options", {}))
     if "statistic" in own:
         table["measure"] = own.pop("statistic")
+    if "margins" in table:
+        # Without it a list is refused wherever an axis can drop a row.
+        table.setdefault("universe", "complete")
     return {**request, "table": table | own, "privacy": privacy}
 
 
