@@ -107,7 +107,7 @@ def _world_variables(*, is_kept: bool) -> dict[str, Any]:
         "two": part("two", categories=["a", "b"], public="a public register"),
         "age": part("age", bounds=[0, 6], step=1, outside=outside),
         "pay": part("pay", bounds=[-3, 3], step=1, outside=outside),
-        "weight": {"bounds": [0, 3], "step": "1/2", "missing": 0},
+        "weight": {"weight": True, "bounds": [0, 3], "step": "1/2", "missing": 0},
         "job": {"categories": ["none", "other"], "missing": "none", "unseen": "other", "unlisted": True},
     }
 

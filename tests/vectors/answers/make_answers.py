@@ -41,31 +41,49 @@ def office(head: dict[str, Any]) -> Iterator[Office]:
         yield one
 
 
-def record(*, is_again: bool) -> None:
-    """Write the file."""
-    if is_again:
-        head, cases = read()
-    else:
-        from answer_places import head as places
+def record() -> None:
+    """Write the file: questions and answers."""
+    from answer_places import head as places
+    from answer_questions import cases as questions
 
-        head, cases = places(), []
+    head = places()
     with office(head) as one:
-        if not is_again:
-            from answer_questions import cases as questions
+        cases = questions(one.plans)
+        seconds = [_answer(one, case) for case in cases]
+    _mark(cases, seconds)
+    _write(head, cases)
 
-            cases = questions(one.plans)
-        seconds = []
+
+def record_again(*, only: str, is_sample: bool) -> None:
+    """Write today's answers to questions of the file, of today's data sets; what was not chosen stays."""
+    from answer_places import head as places
+
+    head, (_, cases) = places(), read()
+    with office(head) as one:
         for case in cases:
-            begun = time.process_time()
-            case["answer"] = one.answered(case)
-            seconds.append(time.process_time() - begun)
-            if seconds[-1] > SLOW:
-                print(f"{seconds[-1]:.1f} CPU s: {case['name']}", flush=True)
-    if not is_again:
-        _mark(cases, seconds)
+            if _is_chosen(case, only, is_sample=is_sample):
+                _answer(one, case)
+    _write(head, cases)
+
+
+def _answer(one: Office, case: Case) -> float:
+    """Put the answer into the case; the processor time that it took."""
+    begun = time.process_time()
+    case["answer"] = one.answered(case)
+    took = time.process_time() - begun
+    if took > SLOW:
+        print(f"{took:.1f} CPU s: {case['name']}", flush=True)
+    return took
+
+
+def _write(head: dict[str, Any], cases: list[Case]) -> None:
     FILE.write_bytes(written(head, cases))
     kinds = Counter(case["answer"].get("refused", "answered") for case in cases)
-    print(f"{len(cases)} cases, {FILE.stat().st_size} bytes, {sum(seconds):.0f} CPU s: {dict(kinds)}")
+    print(f"{len(cases)} cases, {FILE.stat().st_size} bytes: {dict(kinds)}")
+
+
+def _is_chosen(case: Case, only: str, *, is_sample: bool) -> bool:
+    return fnmatchcase(case["name"], only) and (not is_sample or bool(case.get("is_sampled")))
 
 
 def _mark(cases: list[Case], seconds: list[float]) -> None:
@@ -98,7 +116,7 @@ def found(
     head, cases = read()
     with office(head) as one:
         for case in cases:
-            if not fnmatchcase(case["name"], only) or (is_sample and not case.get("is_sampled")):
+            if not _is_chosen(case, only, is_sample=is_sample):
                 continue
             answer = turned_back(one.answered(case))
             yield case, answer, compare.differences(case["name"], case["answer"], answer)
@@ -113,8 +131,11 @@ def main() -> int:
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--only", default="*")
     told = parser.parse_args()
+    if told.again:
+        record_again(only=told.only, is_sample=told.sample)
+        return 0
     if not (told.compare or told.table):
-        record(is_again=told.again)
+        record()
         return 0
     entries, counts, rows = compare.allowed(), Counter[str](), []
     for case, answer, differing in found(only=told.only, is_sample=told.sample):
