@@ -63,8 +63,6 @@ ESTIMATORS: dict[str, Callable[[Sums], Any]] = {
     "covariance": _covariance,
     "correlation": _correlation,
 }
-# Their error of sampling is that of a model, and says so.
-NORMAL = ("covariance", "correlation")
 DEGREE_ONE = ("count", "weighted count", "squared weights", "total")
 
 
@@ -197,28 +195,14 @@ def estimate(
         below = _file_sums(asked, space, size, shape, addends(whole))
         share = asked.stack.population.expected_persons / asked.stack.population.persons
         target = per * formula(below) * (share if measure in DEGREE_ONE else 1.0)
-        if measure in NORMAL:
-            textbook = _of_normal(measure, sums, asked.stack.population.file.max_rows)
-        else:
-            half = per * Z * np.sqrt(_delta_variance(formula, sums, parts, place, rows))
-            textbook = own - half, own + half
+        half = per * Z * np.sqrt(_delta_variance(formula, sums, parts, place, rows))
+        textbook = own - half, own + half
     has_samples = any(axis.variable == "sample" and not axis.level for axis in space.axes)
     return Truth(
         own=(own, own),
         of_file=(target, target) if has_samples else None,
         textbook=textbook if has_samples else None,
     )
-
-
-def _of_normal(measure: str, sums: Sums, rows: int) -> tuple[FloatArray, FloatArray]:
-    """What a textbook states of two jointly normal numbers; rows of one person are one draw."""
-    n, value = sums["n"], ESTIMATORS[measure](sums)
-    if measure == "correlation":
-        reached = Z / np.sqrt(np.maximum(n / rows - 3, 1))
-        return np.tanh(np.arctanh(value) - reached), np.tanh(np.arctanh(value) + reached)
-    xx, yy = (sums[f"{name}{name}"] / n - (sums[name] / n) ** 2 for name in "xy")
-    half = Z * np.sqrt(rows * (xx * yy + value**2) / n)
-    return value - half, value + half
 
 
 def _file_sums(
