@@ -21,6 +21,7 @@ The three hostile files: earnings with a step of .0001, half of them at eight ro
 """
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -432,6 +433,14 @@ def run(quick: bool = False) -> dict[str, Any]:
     """Every file; what was rejected, and what was not judged."""
     court, samples = Court(), 250 if quick else SAMPLES
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
-        for done in pool.map(judged_alone, range(len(FILES)), repeat(samples)):
+        for file, done in zip(FILES, pool.map(judged_alone, range(len(FILES)), repeat(samples)), strict=True):
             court.merge(done)
+            alone = done.verdict(samples)
+            for line in alone["rejected settings"]:
+                print(f"verify: files: rejected {line}", file=sys.stderr)
+            print(
+                f"verify: files: {file.name}, {done.releases} releases, {alone['settings']} settings",
+                file=sys.stderr,
+                flush=True,
+            )
     return court.verdict(samples)
