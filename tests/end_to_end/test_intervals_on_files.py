@@ -46,6 +46,6 @@ def test_narrow_intervals_are_rejected(tmp_path: Path, monkeypatch: pytest.Monke
     assert {
         ("mean", "noise"),
         ("total", "noise"),
-        ("proportion", "noise"),
+        ("ratio", "noise"),
         ("proportion", "sampling"),
     } <= found
