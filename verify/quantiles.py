@@ -64,7 +64,7 @@ def declared(bounds: list[Any], step: str, n: int, relation: str) -> dict[str, A
     return {
         "dataset": {"name": "simulated", "population": "simulated", "size": n, "public": True},
         "unit": {"relation": relation},
-        "variables": {"x": {"bounds": bounds, "step": step, "missing": 0}},
+        "variables": {"x": {"bounds": bounds, "step": step, "missing": max(int(bounds[0]), 0)}},
     }
 
 
