@@ -13,7 +13,8 @@ few values): every such setting is listed with both shares. Cells in which no in
 are asked for parts of the samples, and lists of quantiles for as many as give 1,000 cells; families, which are fitted cell by cell, for 50 cells of each file and relation; what has fewer than 1,000 cells is judged over all files
 together. Intervals with sampling of a family assume it, and no file follows one: `families` judges them. Those of blocks stand in `blocks`.
 Single numbers that no variable parts into cells (`range_count`, `propose_test_release`) are not judged here. The bounds have stood since before the first run;
-the numbers of samples and of examples were chosen after it, by the time it took.
+the numbers of samples and of examples were chosen after it, by the time it took. Lists of margins are asked in eight releases since one release, whose cells
+share a part of their noise, held 91.5 % in 2,003 cells and 95.7 % with other noise.
 Files are judged in two processes. For six samples every release is also saved, read back, shown, asked for its intervals and written in every format.
 
 The three hostile files: earnings with a step of .0001, half of them at eight round amounts; hours in which 99 stands for "does not apply", declared up to
@@ -346,7 +347,8 @@ def asked_of(
     asked, size = Asked(stack=stack, table=table), stack.groups
     if table["measure"] == FAMILY:
         size = FITTED
-    elif table["measure"] in QUANTILES:
+    elif table["measure"] in QUANTILES or "margins" in table:
+        # Cells of a list share the noise of its coarser tables: several releases, so that it varies.
         size = LISTED
     elif "ranges" in table:
         # Ranges are planned together with the other axis.
@@ -366,7 +368,8 @@ def _in_parts(
     for part in [asked.table] if size >= stack.groups else parts_of(asked.table, stack.names, size):
         found = court.judge(stack.population.file.name, relation, asked, desk.ask(part, privacy))
         cells += found
-        if not found or cells >= stack.groups or size == FITTED:
+        is_enough = cells >= stack.groups and "margins" not in asked.table
+        if not found or is_enough or size == FITTED:
             break
     return cells
 
