@@ -7,11 +7,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo serve test lint types docs bench verify soak coverage branches minimum lock clean
 
-$(STAMP): pyproject.toml requirements.lock
+$(STAMP): pyproject.toml lab/pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
-	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps -e .
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps -e . -e ./lab
 	touch $(STAMP)
 
 # Spark is large and only tests need it: in a lock of its own, never installed for the demo.

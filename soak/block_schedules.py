@@ -1,6 +1,6 @@
 """Blocks of a custodian's own function under 10,000 injected schedules: none is answered from another's records, none raises.
 
-The schedules of `dalenius.testing.attackers.block_schedules`, after those that the tests run. Runs in chunks and adds every finished one to
+The schedules of `dalenius_lab.attackers.block_schedules`, after those that the tests run. Runs in chunks and adds every finished one to
 soak/results/block_schedules.json; a run that is stopped goes on where the file stands. A schedule under which something is wrong is recorded
 and stops the run.
 """
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dalenius.testing.attackers.block_schedules import first_problem
+from dalenius_lab.attackers.block_schedules import first_problem
 
 RESULTS = Path(__file__).parent / "results" / "block_schedules.json"
 GOAL, CHUNK, QUICK = 10_000, 250, 20

@@ -17,8 +17,8 @@ from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.errors import InternalError
 from dalenius.methods._ranged_count import STRATEGIES
-from dalenius.testing.attackers import at_the_data, coverage, hostile_lines, neighbour_fuzzer
-from dalenius.testing.attackers.planted import FAULTS, PLAIN_COUNT
+from dalenius_lab.attackers import at_the_data, coverage, hostile_lines, neighbour_fuzzer
+from dalenius_lab.attackers.planted import FAULTS, PLAIN_COUNT
 
 SEED = 20_26
 # Plans of each part, of a fault at most, and processor seconds after which one of them is given up.

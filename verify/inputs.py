@@ -23,8 +23,8 @@ from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.errors import InternalError
 from dalenius.testing import engine_kit
-from dalenius.testing.attackers import neighbour_fuzzer, played_requests
-from dalenius.testing.attackers.played_requests import UNDERSTATED, Columns, Opened, Understated
+from dalenius_lab.attackers import neighbour_fuzzer, played_requests
+from dalenius_lab.attackers.played_requests import UNDERSTATED, Columns, Opened, Understated
 
 SEED = 20_26
 PLANS, PAIRS, PLANS_UNTIL_FOUND = 6, 10, 40

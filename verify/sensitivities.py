@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dalenius.audit import sensitivity as brute
-from dalenius.audit.attacks.clamp import ClampAttack, expected_queries
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import SystemRandomness
@@ -23,6 +22,7 @@ from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.value_range import ValueRange
+from dalenius_lab.attacks.clamp import ClampAttack, expected_queries
 
 _QUERY = ValuesQuery(value="x")
 

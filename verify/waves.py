@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalenius import Curator, Ledger
+from dalenius.audit.steps import fetched
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.plan import TablePlan
@@ -28,7 +29,6 @@ from dalenius.exact.sampling import sample
 from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.steps import fetched
 
 WAVES, SERIES, RECORDS = 8, 500, 2_000
 LOW, HIGH = 0, 100

@@ -10,6 +10,7 @@ DaleniusError
 │   ├── Unsupported           a combination that no valid method covers
 │   │   └── OtherRows             what was released counts other records than what is asked for
 │   ├── MissingExtra          what was asked needs a package that is not installed
+│   ├── MissingDistribution   a verb belongs to another distribution, which is not installed
 │   └── Conflict              the same key was used for something else (HTTP 409)
 ├── BudgetError           refused, nothing was spent: exit 3, HTTP 403
 │   ├── BudgetExhausted       the account cannot pay the cost
@@ -141,6 +142,19 @@ class MissingExtra(RequestError):
             f"This needs the extra {extra!r}, which is not installed: pip install 'dalenius[{extra}]'.{without}",
             extra=extra,
             module=module,
+        )
+
+
+class MissingDistribution(RequestError):
+    """A verb belongs to another distribution that is not installed."""
+
+    code = "missing_distribution"
+
+    def __init__(self, verb: str, distribution: str) -> None:
+        super().__init__(
+            f"`{verb}` is a verb of {distribution!r}, which is not installed: pip install ./lab in a checkout of Dalenius.",
+            verb=verb,
+            distribution=distribution,
         )
 
 

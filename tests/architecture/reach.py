@@ -44,7 +44,7 @@ class Graph:
         """What a module's names stand for; a whole module is (module, '')."""
         names: dict[str, set[Name]] = {}
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == self._package:
+            if isinstance(node, ast.ImportFrom) and self._is_ours(node.module):
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
                     target = (whole, "") if whole in self.trees else (str(node.module), alias.name)
@@ -54,6 +54,10 @@ class Graph:
                     if alias.name in self.trees and alias.asname:
                         names.setdefault(alias.asname, set()).add((alias.name, ""))
         return names
+
+    def _is_ours(self, module: str | None) -> bool:
+        """Whether a module is of the program; a laboratory beside it has its name with an ending."""
+        return (module or "").partition(".")[0].removesuffix("_lab") == self._package
 
     def named_by(self, module: str, node: ast.AST) -> Iterator[Name]:
         """What the code below a node names."""

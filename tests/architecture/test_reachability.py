@@ -17,11 +17,13 @@ from tests.architecture.reach import Graph, Name
 from tests.docs.test_pages import PAGES, blocks_of
 
 import dalenius
+import dalenius_lab
 from dalenius import inference
 from dalenius.core import registry
 from dalenius.spec.noise import kinds_of_noise
 
 ROOT = Path(dalenius.__file__).parent
+LABORATORY = Path(str(dalenius_lab.__file__)).parent
 # Extensions that documents, options and endings of files name; the others must be used by one of these.
 NAMED = (
     "mechanisms",
@@ -33,22 +35,25 @@ NAMED = (
     "inference.questions",
 )
 # Checks and demonstrations use everything, and prove nothing about use.
-ASIDE = ("demo", "testing", "reproduce")
-# Arithmetic that only the papers' numbers need has a door: `dalenius reproduce`.
+ASIDE = ("demo", "testing")
+# Arithmetic that only the papers' numbers need is reached by `dalenius reproduce`, a verb of the laboratory.
 ARITHMETIC = ("core", "exact", "linear")
 NOT_REACHED = {
     "core.registry.forget": "for kits that add extensions while a program runs, so that planted faults are found",
 }
 
 
-def name_of(path: Path) -> str:
-    parts = ("dalenius", *path.relative_to(ROOT).with_suffix("").parts)
+def name_of(path: Path, root: Path) -> str:
+    parts = (root.name, *path.relative_to(root).with_suffix("").parts)
     return ".".join(parts).removesuffix(".__init__")
 
 
 @cache
 def graph() -> Graph:
-    return Graph({name_of(path): path.read_text() for path in ROOT.rglob("*.py")}, "dalenius")
+    roots = (ROOT, LABORATORY)
+    return Graph(
+        {name_of(path, root): path.read_text() for root in roots for path in root.rglob("*.py")}, "dalenius"
+    )
 
 
 def _extension(package: str, name: str) -> Name:
@@ -74,7 +79,7 @@ def entrances() -> Iterator[Name]:
 
 
 def reproductions() -> Iterator[Name]:
-    from dalenius.reproduce import items
+    from dalenius_lab.reproductions import items
 
     for item in (*items.items().values(), *items.plots().values()):
         yield item.__module__, item.__qualname__.partition(".")[0]
@@ -91,7 +96,8 @@ def unreached() -> frozenset[str]:
     return frozenset(
         f"{module}.{name}".removeprefix("dalenius.")
         for module, name in graph().definitions
-        if (layer := module.partition(".")[2].partition(".")[0]) not in (*ASIDE, "audit")
+        if module.partition(".")[0] == "dalenius"
+        and (layer := module.partition(".")[2].partition(".")[0]) not in (*ASIDE, "audit")
         and not name.startswith("__")
         and (module, name) not in (by_items if layer in ARITHMETIC else reached())
     )

@@ -7,6 +7,9 @@ from unittest.mock import patch
 
 import pytest
 
+from dalenius.audit.charges import _promised
+from dalenius.audit.steps import pair_of
+from dalenius.audit.worlds import source_of
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
@@ -14,11 +17,8 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
-from dalenius.testing.attackers.grammar import POLICY
-from dalenius.testing.attackers.neighbour_fuzzer import _promised
-from dalenius.testing.attackers.steps import pair_of
-from dalenius.testing.attackers.worlds import source_of
+from dalenius_lab.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
+from dalenius_lab.attackers.grammar import POLICY
 
 PURE = {"definition": "pure", "epsilon": "2"}
 TABLES: dict[str, dict[str, Any]] = {

@@ -8,7 +8,9 @@ from unittest.mock import patch
 
 import pytest
 
+from dalenius.audit.charges import ALLOWED
 from dalenius.audit.planned import audit_plan
+from dalenius.audit.worlds import World
 from dalenius.core.budget import MASTER
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
@@ -20,8 +22,7 @@ from dalenius.ledger.charge import PUBLIC_ATTRIBUTES
 from dalenius.spec.load import load_dataset, load_policy
 from dalenius.statistics import _public, count, magnitude_table
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.neighbour_fuzzer import ALLOWED, judged
-from dalenius.testing.attackers.worlds import World
+from dalenius_lab.attackers.neighbour_fuzzer import judged
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "few", "population": "few"},

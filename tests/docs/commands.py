@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 
 # Packages that verbs import when they need them; servers, reproductions and the tests' own kits are left to who asks for them.
-_LEFT = ("dalenius.server", "dalenius.reproduce", "dalenius.testing")
+_LEFT = ("dalenius.server", "dalenius_lab.reproductions", "dalenius.testing")
 _SHIM = """#!{python} -IS
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as line:

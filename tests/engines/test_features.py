@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from dalenius.audit.charges import ALLOWED, ratio_of
+from dalenius.audit.steps import pair_of
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.core.query import Take
@@ -20,8 +22,6 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.spec.load import load_dataset
 from dalenius.testing import engine_kit
-from dalenius.testing.attackers.neighbour_fuzzer import ALLOWED, ratio_of
-from dalenius.testing.attackers.steps import pair_of
 from dalenius.testing.feature_data import Columns, check_features, check_lookups
 
 

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from tests.engines.hostile_parquet import ROWS, SAID, domain, mixed, with_wrong_statistics
 
+from dalenius.audit.neighbours import fetched
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.query import Aggregate, Filter, LabelsQuery, Query, TableQuery, ValuesQuery
 from dalenius.engines import _relation
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, DocumentError, InternalError, TooLarge
-from dalenius.testing.neighbours import fetched
 
 SPACE = CellSpace((Axis(variable="group", labels=("a", "b", "other"), codes=(0, 1, 2)),))
 QUERIES: tuple[Query, ...] = (

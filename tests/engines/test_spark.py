@@ -23,6 +23,7 @@ from tests.engines.hostile_parquet import domain as hostile_domain
 from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
 from tests.engines.spark_cluster import SMALL, Cluster
 
+from dalenius.audit.neighbours import fetched
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Filter, TableQuery
@@ -33,7 +34,6 @@ from dalenius.engines.spark import SparkDialect, SparkSource
 from dalenius.errors import AfterCharge, DocumentError, InternalError
 from dalenius.testing import engine_kit, rule_kit
 from dalenius.testing.feature_data import check_features, check_lookups
-from dalenius.testing.neighbours import fetched
 from dalenius.testing.stacked_data import (
     check_many_categories,
     check_stacked,

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from dalenius.audit.neighbours import neighbouring_pairs
+from dalenius.audit.steps import pair_of
+from dalenius.audit.worlds import source_of
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile, Shift
@@ -17,11 +20,8 @@ from dalenius.ledger.events import events_in, events_of_charge, loss_of
 from dalenius.mechanisms.custom_utility import CustomUtility
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import ROWS, tiny_domain
-from dalenius.testing.attackers.grammar import POLICY
-from dalenius.testing.attackers.steps import pair_of
-from dalenius.testing.attackers.worlds import source_of
-from dalenius.testing.neighbours import neighbouring_pairs
+from dalenius_lab.attackers.exhaustive import ROWS, tiny_domain
+from dalenius_lab.attackers.grammar import POLICY
 
 GAUSSIAN = {"definition": "zero_concentrated", "rho": "0.15"}
 PURE = {"definition": "pure", "epsilon": "1"}

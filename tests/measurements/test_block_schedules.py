@@ -22,8 +22,8 @@ from dalenius.errors import Unsupported
 from dalenius.measurements import _runner
 from dalenius.measurements._function import OwnFunction
 from dalenius.measurements._runner import Machine, Runner
-from dalenius.testing.attackers import block_schedules
-from dalenius.testing.attackers.block_schedules import DEEDS, STAGES, Schedule, first_problem
+from dalenius_lab.attackers import block_schedules
+from dalenius_lab.attackers.block_schedules import DEEDS, STAGES, Schedule, first_problem
 
 SCHEDULES, FOUND_WITHIN = 500, 50
 
@@ -275,7 +275,7 @@ libc = ctypes.CDLL(None)
 assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, ctypes.byref(described), 0, 0)
 from dalenius import Curator, table
 from dalenius.errors import Unsupported
-from dalenius.testing.attackers.block_schedules import adds_up
+from dalenius_lab.attackers.block_schedules import adds_up
 declaration = {{"dataset": {{"name": "d", "population": "p"}}, "variables": {{"x": {{"bounds": [0, 9], "step": 1, "missing": 0}}}}}}
 with Curator.open({{"x": [1, 2, 3]}}, declaration, ledger=sys.argv[1], policy={{"budget": {{"rho": 5}}}}) as curator:
     curator.register()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dalenius.audit.exact import kernel_delta
+from dalenius.audit.neighbours import Move
 from dalenius.core.neighbours import Relation
 from dalenius.core.query import Labels
 from dalenius.core.randomness import RecordedRandomness
@@ -20,7 +21,6 @@ from dalenius.measurements.label_selection import LabelSelection
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from dalenius.testing.measurement_kit import check
-from dalenius.testing.neighbours import Move
 
 Unit = tuple[str, ...]
 TEXTS = ("x", "y", "z")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dalenius import Curator, table
+from dalenius.audit.neighbours import DataSet
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
@@ -29,7 +30,6 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.remarks import in_language
 from dalenius.testing.asking import plan_of
-from dalenius.testing.neighbours import DataSet
 from dalenius.testing.statistic_kit import small_pairs
 
 KINDS = ((0,), (3,), (4,))

@@ -23,9 +23,9 @@ from dalenius.exact.smooth_noise import (
     StudentT,
 )
 from dalenius.measurements.smooth import Smooth
-from dalenius.reproduce.idp import paper_quantile
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.quantile import Quantile
+from dalenius_lab.reproductions.idp import paper_quantile
 
 F = Fraction
 REPLACE, ADD_REMOVE = Neighbours(relation=Relation.REPLACE), Neighbours(relation=Relation.ADD_REMOVE)

@@ -17,8 +17,8 @@ from dalenius.errors import ParameterError, TooLarge
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.staircase import Staircase
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import tiny_domain
-from dalenius.testing.attackers.grammar import POLICY
+from dalenius_lab.attackers.exhaustive import tiny_domain
+from dalenius_lab.attackers.grammar import POLICY
 
 
 def test_width_one_is_the_discrete_laplace_law() -> None:

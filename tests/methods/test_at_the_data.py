@@ -17,7 +17,7 @@ from dalenius.statistics.mean import Mean
 from dalenius.statistics.total import Total
 from dalenius.statistics.variance import Variance
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers import at_the_data
+from dalenius_lab.attackers import at_the_data
 
 POLICY = {
     "allow": {"acknowledge": ["individual", "bootstrap"]},

@@ -16,7 +16,7 @@ from dalenius.spec.canonical import canonical
 from dalenius.spec.request import RequestDocument
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
+from dalenius_lab.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
 
 WAYS = ("exponential", "permute_and_flip")
 MOVES = (("a", 2), ("b", 2), ("c", -1))

@@ -17,7 +17,7 @@ from dalenius.methods import _clipped
 from dalenius.methods._clipped import LearnedClipPlan
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
-from dalenius.testing.attackers.exhaustive import ROWS, worst_ratio
+from dalenius_lab.attackers.exhaustive import ROWS, worst_ratio
 
 PURE = {"definition": "pure", "epsilon": "1.5"}
 CONCENTRATED = {"definition": "zero_concentrated", "rho": "0.3"}

@@ -9,7 +9,7 @@ import pytest
 from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.methods import _clipped
-from dalenius.testing.attackers.exhaustive import worst_ratio
+from dalenius_lab.attackers.exhaustive import worst_ratio
 
 PERSONS = tuple(Neighbours(relation=relation, unit="person", max_rows=2) for relation in Relation)
 # Both signs in one cell, so that a person who is replaced can move it twice as far.

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dalenius.audit.neighbours import DataSet, columns_of, units
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
@@ -22,7 +23,6 @@ from dalenius.statistics.moment import Moment
 from dalenius.statistics.power_sum import PowerSum
 from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.testing.asking import plan_of
-from dalenius.testing.neighbours import DataSet, columns_of, fetched, units
 
 KINDS = (("a", 0, 0, 2), ("a", 3, 2, 2), ("b", 3, 0, 2), ("b", 1, 2, 0))
 SIZE = 3

@@ -20,7 +20,7 @@ from dalenius.publish._format import formats
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
+from dalenius_lab.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
 
 WAYS = ("exponential", "permute_and_flip")
 BUDGETS: tuple[dict[str, Any], ...] = (

@@ -9,7 +9,7 @@ from dalenius import Curator
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics.persons import Persons
-from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, worst_ratio
+from dalenius_lab.attackers.exhaustive import RELATION_NAMES, RELATIONS, worst_ratio
 
 BUDGETS: tuple[dict[str, Any], ...] = (
     {"definition": "pure", "epsilon": "1.5"},

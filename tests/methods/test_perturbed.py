@@ -30,7 +30,7 @@ from dalenius.spec.request import RequestDocument
 from dalenius.statistics.count import Count
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATIONS, ROWS, tiny_domain, worst_ratio
+from dalenius_lab.attackers.exhaustive import RELATIONS, ROWS, tiny_domain, worst_ratio
 
 TWO = {"definition": "approximate", "epsilon": "1.5", "delta": "1e-2"}
 TABLE = perturbation.to_text(perturbation.kernel_of(TruncatedLaplace(Fraction(1), 6), 9, floor=0))

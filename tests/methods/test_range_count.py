@@ -15,8 +15,8 @@ from dalenius.inference.cells import intervals
 from dalenius.statistics.count import Count
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers import at_the_data
-from dalenius.testing.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
+from dalenius_lab.attackers import at_the_data
+from dalenius_lab.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio
 
 
 def request_of(**keys: Any) -> dict[str, Any]:

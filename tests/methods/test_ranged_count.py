@@ -15,8 +15,8 @@ from dalenius.errors import DaleniusError
 from dalenius.inference.contrast import difference, total
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATIONS, worst_ratio
 from dalenius.testing.recorded import release_of
+from dalenius_lab.attackers.exhaustive import RELATIONS, worst_ratio
 
 AGES = tuple(f"{k:02}" for k in range(24))
 COLUMNS = {"age": [AGES[k * k % 24] for k in range(300)], "sex": ["fm"[k % 2] for k in range(300)]}

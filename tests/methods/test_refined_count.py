@@ -16,7 +16,7 @@ from dalenius.methods import _refined_count
 from dalenius.publish._format import formats
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
+from dalenius_lab.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
 
 KEYS = {"rows": ["g"], "refine": "half", "refine_from": 2}
 PURE = {"definition": "pure", "epsilon": "2"}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dalenius.audit.exact import kernel_delta
+from dalenius.audit.neighbours import DataSet
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
@@ -26,7 +27,6 @@ from dalenius.measurements.block_totals import BlockTotals
 from dalenius.methods._blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.neighbours import DataSet
 from dalenius.testing.statistic_kit import small_pairs
 
 Ask = Callable[..., Any]

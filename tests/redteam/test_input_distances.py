@@ -10,9 +10,9 @@ from dalenius.measurements.label_selection import LabelSelection
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing import engine_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.attackers import played_requests
-from dalenius.testing.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
-from dalenius.testing.attackers.played_requests import UNDERSTATED, Understated, in_memory, understated
+from dalenius_lab.attackers import played_requests
+from dalenius_lab.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
+from dalenius_lab.attackers.played_requests import UNDERSTATED, Understated, in_memory, understated
 
 METHODS = (
     "best",

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from dalenius.core.neighbours import Scope
-from dalenius.testing.attackers import record_and_play
+from dalenius_lab.attackers import record_and_play
 
 DRAWN_BY_RECORD = {
     "ApproximateQuantiles",

@@ -168,3 +168,12 @@ def kernel_max_log_ratio(
                 if mass:
                     worst = max(worst, mass / q[key])
     return log_lower(worst), log_upper(worst)
+
+
+def clopper_pearson(successes: int, trials: int, error: float) -> tuple[float, float]:
+    """One-sided lower and upper bounds of a probability, each wrong with probability at most `error`."""
+    from scipy.special import betaincinv
+
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, error))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - error))
+    return low, high

@@ -9,13 +9,13 @@ import random
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dalenius.audit.charges import ALLOWED, ratio_of
+from dalenius.audit.steps import pair_of
+from dalenius.audit.worlds import Row, Unit, World
 from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.errors import Unsupported
-from dalenius.testing.attackers.neighbour_fuzzer import ALLOWED, ratio_of
-from dalenius.testing.attackers.steps import pair_of
-from dalenius.testing.attackers.worlds import Row, Unit, World
 
 _MOST_UNITS = 5
 

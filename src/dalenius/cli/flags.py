@@ -1,8 +1,28 @@
-"""Flags in --help: a flag takes no value, so none is shown beside it."""
+"""The verbs of a command, some of them of other distributions; flags in --help without a type beside them."""
 
-from typing import Any
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, ClassVar
 
 from typer.core import TyperGroup
+
+# Verbs of `dalenius-lab`, named where it is not installed.
+LABORATORY = ("attack", "reproduce", "audit.samples", "audit.guesses")
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """Return the verbs that installed distributions add, by name; those of a group have its name before a dot."""
+    return {entry.name: entry for entry in entry_points(group="dalenius.verbs")}
+
+
+def _command_of(entry: EntryPoint, name: str) -> Any:
+    """Load a verb's function and return its command."""
+    import typer
+
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command(name=name)(entry.load())
+    return typer.main.get_command(app)
 
 
 def with_plain_flags(command: Any, ctx: Any) -> Any:
@@ -16,17 +36,37 @@ def with_plain_flags(command: Any, ctx: Any) -> Any:
 
 
 class Verbs(TyperGroup):
-    """The verbs of `dalenius`, looked for one at a time."""
+    """Verbs, looked for one at a time: our own, then those that installed distributions add under the same prefix."""
+
+    prefix: ClassVar[str] = ""
 
     def get_params(self, ctx: Any) -> Any:
-        """Options of `dalenius` itself."""
+        """Options of the group itself."""
         parameters = super().get_params(ctx)
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
         return parameters
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all verbs, our own first."""
+        return [*super().list_commands(ctx), *sorted(self._added())]
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb of that name."""
+        """Return the verb of that name, or None; refuse one whose distribution is not installed."""
         command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in self._added():
+            command = _command_of(self._added()[cmd_name], cmd_name)
+        if command is None and self.prefix + cmd_name in LABORATORY:
+            from dalenius.errors import MissingDistribution
+
+            raise MissingDistribution(cmd_name, "dalenius-lab")
         return None if command is None else with_plain_flags(command, ctx)
+
+    def _added(self) -> dict[str, EntryPoint]:
+        rests = {
+            name.removeprefix(self.prefix): entry
+            for name, entry in _installed().items()
+            if name.startswith(self.prefix)
+        }
+        return {name: entry for name, entry in rests.items() if "." not in name}

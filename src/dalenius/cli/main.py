@@ -9,7 +9,6 @@ import typer
 
 from dalenius.cli import (
     adjust,
-    attack,
     audit,
     check,
     demo,
@@ -23,7 +22,6 @@ from dalenius.cli import (
     policy,
     register,
     release,
-    reproduce,
     serve,
     show,
     start,
@@ -49,8 +47,6 @@ app.command()(show.show)
 app.command()(merge.merge)
 app.command()(adjust.adjust)
 app.command()(serve.serve)
-app.command()(reproduce.reproduce)
-app.command()(attack.attack)
 app.add_typer(
     infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
 )

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.audit.empirical import clopper_pearson
-from dalenius.audit.exact import kernel_delta, product_hockey_stick
+from dalenius.audit.exact import clopper_pearson, kernel_delta, product_hockey_stick
+from dalenius.audit.neighbours import DataSet, columns_of, fetched, units
 from dalenius.core.domain import Domain
 from dalenius.core.law import Additive, law_from_dict
 from dalenius.core.neighbours import Neighbours, Scope
@@ -28,7 +28,6 @@ from dalenius.core.release import NoReply, Outcome, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
 from dalenius.measurements._example import Exact, MeasurementExample
-from dalenius.testing.neighbours import DataSet, columns_of, fetched, units
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
 PILOT = 24

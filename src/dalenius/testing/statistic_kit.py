@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.audit import sensitivity as brute
+from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, units
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import SizesQuery, TableQuery
@@ -17,7 +18,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 from dalenius.statistics._example import Example
-from dalenius.testing.neighbours import DataSet, Row, columns_of, covers, units
 
 MOST_ROWS = 4
 ALL_NEIGHBOURS = tuple(

@@ -1,0 +1,1 @@
+"""Attackers, attacks on servers in use, and reproductions of the papers."""

@@ -1,0 +1,168 @@
+"""What the attackers draw, beside what the registry says can be asked: what is never planned is never attacked.
+
+A facet is one thing that must be planned at least once: a method under a definition, a method or a strategy between some kind of neighbours, a
+key of a method, a kind of noise, a kind of step. All of them come from the registry; what cannot be planned is excepted by a reason.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache, partial
+from typing import Any
+
+from dalenius.core import registry
+from dalenius.core.neighbours import Neighbours, Relation, Scope
+from dalenius.core.plan import TablePlan
+from dalenius.errors import DaleniusError
+from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.spec.document import Part
+from dalenius.spec.request import PrivacyPart, TablePart
+from dalenius_lab.attackers import at_the_data, neighbour_fuzzer
+
+Facet = tuple[str, str, str]
+Asked = tuple[dict[str, Any], Neighbours, Callable[[], TablePlan]]
+# Keys that all methods share.
+PARTS: dict[str, type[Part]] = {"table": TablePart, "privacy": PrivacyPart}
+UNITS = ("row", "person with one row", "person with several rows")
+KINDS = tuple(f"{relation}, {unit}" for relation in Relation for unit in UNITS)
+# Steps that a request names in the place of noise.
+KERNELS = ("hellinger", "perturbation_table")
+# A request that has a facet is drawn again until it is planned, so often.
+PATIENCE = 150
+# Drawing costs next to nothing, so that a facet is waited for as long.
+_MOST_DRAWS = 4000
+
+_ONE_ROW = "stated for one row to a unit"
+_DIFFERENCE = "a difference of two order statistics has noise at the data only, for one unit"
+_WITH_DELTA = "needs epsilon and delta, which it spends on two different things"
+_FUNCTION = "a program of the custodian's own runs for its whole time in each block; what it says is held to the range as any model's is"
+EXCEPTED: dict[Facet, str] = {
+    **{
+        ("key", "table", key): "says where a number stands, or is read as an axis in rows"
+        for key in ("columns", "wafers")
+    },
+    ("key", "table", "weights"): "changes which plan is best, not what one costs",
+    ("key", "table", "expected"): "changes which plan is best, not what one costs",
+    ("key", "privacy", "options"): "the older spelling of a method's own keys",
+    **{("key", "sample_and_aggregate", key): _FUNCTION for key in ("function", "seconds")},
+    **{
+        ("neighbours", name, kind): _ONE_ROW
+        for name in ("maximum", "minimum", "second_maximum", "propose_test_release")
+        for kind in (KINDS[2], KINDS[5])
+    },
+    **{
+        ("key", name, key): _DIFFERENCE
+        for name in ("interquartile", "range")
+        for key in ("method", "beta", "shape", "group")
+    },
+    **{
+        ("definition", name, definition): _WITH_DELTA
+        for name in ("labels", "propose_test_release")
+        for definition in ("pure", "zero_concentrated", "probabilistic")
+    },
+}
+
+
+def kind_of(neighbours: Neighbours) -> str:
+    """Relation and unit."""
+    unit = 0 if neighbours.unit == "row" else 1 if neighbours.max_rows == 1 else 2
+    return f"{neighbours.relation}, {UNITS[unit]}"
+
+
+def possible() -> list[Facet]:
+    """Everything that the registry says can be asked."""
+    facets: list[Facet] = []
+    definitions = registry.every("definitions")
+    for name, method in registry.every("methods").items():
+        facets += [("definition", name, d) for d, made in definitions.items() if made.scope in method.scopes]
+        facets += [("key", name, key) for key in method.Parameters.model_fields]
+        if Scope.EVERYWHERE in method.scopes:
+            facets += [("neighbours", name, kind) for kind in KINDS]
+    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields]
+    for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
+        facets += [("strategy", strategy, kind) for kind in KINDS]
+    facets += [("mechanism", "", name) for name in registry.names("mechanisms")]
+    facets += [("step", "", name) for name in registry.names("measurements")]
+    return facets
+
+
+def unplanned(seed: int, *, is_short: bool = False) -> list[Facet]:
+    """What is possible, not excepted, and was not planned; `is_short` leaves out persons with one row, who are priced as rows are."""
+    chance, missing, done = random.Random(seed), [], set(EXCEPTED)
+    for facet in possible():
+        if facet not in done and not (is_short and facet[2].endswith(UNITS[1])):
+            done |= searched(facet, chance)
+            if facet not in done:
+                missing.append(facet)
+    return missing
+
+
+def searched(facet: Facet, chance: random.Random, patience: int = PATIENCE) -> set[Facet]:
+    """All facets of what was planned on the way to one of them."""
+    what, name, value = facet
+    is_counted = (
+        what in ("strategy", "mechanism") or value in KERNELS or value in ("price", "strategy", "noise")
+    )
+    method = "count" if is_counted else "" if name in PARTS else name
+    facets, tries = set[Facet](), 0
+    for _ in range(_MOST_DRAWS if patience == PATIENCE else 50 * patience):
+        definition = value if what == "definition" else _definition(what, method, chance)
+        request, neighbours, planned = _asked(chance, method, definition)
+        if what == "strategy" and ("ranges" if name in STRATEGIES else "margins") in request["table"]:
+            request["privacy"]["strategy"] = name
+        written = set(_written(request, neighbours))
+        if facet not in written and not (what == "step" and value not in KERNELS):
+            continue
+        tries += 1
+        with suppress(DaleniusError, ValueError):
+            facets |= written | set(_made(planned()))
+        if facet in facets or tries == patience:
+            break
+    return facets
+
+
+def _definition(what: str, method: str, chance: random.Random) -> str:
+    """Any that the method has a route under; what does not depend on it is planned soonest under some."""
+    if what in ("strategy", "neighbours", "mechanism"):
+        return chance.choice(("pure", "pure", "zero_concentrated", "zero_concentrated", "approximate"))
+    definitions = registry.every("definitions")
+    scopes = registry.get("methods", method).scopes if method else tuple(Scope)
+    return chance.choice([name for name, made in definitions.items() if made.scope in scopes])
+
+
+def _asked(chance: random.Random, method: str, definition: str) -> Asked:
+    """A request of the fuzzer that is for its definition."""
+    if Scope(registry.get("definitions", definition).scope).is_data_dependent:
+        case = at_the_data.SmallCase.drawn(chance, definition, method)
+        return case.request, case.domain.neighbours, case.planned
+    world, request = neighbour_fuzzer.drawn(chance, method, definition)
+    return request, world.domain.neighbours, partial(neighbour_fuzzer.planned, world, request)
+
+
+def _written(request: Mapping[str, Any], neighbours: Neighbours) -> Iterator[Facet]:
+    """What a request is of, by its words."""
+    table, privacy, kind = request["table"], request["privacy"], kind_of(neighbours)
+    name = table["measure"]
+    yield "definition", name, privacy["definition"]
+    yield "neighbours", name, kind
+    yield "strategy", privacy.get("strategy", ""), kind
+    if "mechanism" in privacy:
+        yield "step" if privacy["mechanism"] in KERNELS else "mechanism", "", privacy["mechanism"]
+    for key in registry.get("methods", name).Parameters.model_fields:
+        if key in table:
+            yield "key", name, key
+    for part in PARTS:
+        yield from (("key", part, key) for key in request[part])
+
+
+def _made(plan: TablePlan) -> Iterator[Facet]:
+    """What a plan is made of."""
+    for mechanism in plan.mechanism.split(", "):
+        yield "mechanism", "", mechanism
+    for measurement in plan.measurements:
+        yield "step", "", _names()[type(measurement)]
+
+
+@cache
+def _names() -> dict[type, str]:
+    return {registry.get("measurements", name): name for name in registry.names("measurements")}

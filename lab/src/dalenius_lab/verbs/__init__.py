@@ -1,0 +1,1 @@
+"""Verbs that `dalenius` finds by their entry points."""
