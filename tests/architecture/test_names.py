@@ -62,9 +62,9 @@ def test_a_planted_staircase_is_seen() -> None:
     assert is_descriptive("Part", {"Part": ["BaseModel"]})
 
 
-@pytest.mark.parametrize(("room", "most"), [("curator", 10), ("core", 20)])
+@pytest.mark.parametrize(("room", "most"), [("curator", 9), ("core", 20)])
 def test_rooms_stay_small(room: str, most: int) -> None:
-    assert len(list((ROOT / room).rglob("*.py"))) <= most
+    assert len([path for path in (ROOT / room).rglob("*.py") if path.name != "__init__.py"]) <= most
 
 
 def test_no_two_classes_have_one_name() -> None:

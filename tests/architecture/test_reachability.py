@@ -32,6 +32,7 @@ NAMED = (
     "methods",
     "methods.margins.strategies",
     "publish",
+    "shown",
     "inference.questions",
 )
 # Checks and demonstrations use everything, and prove nothing about use.

@@ -12,9 +12,10 @@ from dalenius.audit.neighbours import (
     neighbouring_pairs,
     units,
 )
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics.count import Count
 

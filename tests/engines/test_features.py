@@ -12,9 +12,9 @@ import pytest
 
 from dalenius.audit.charges import ALLOWED, ratio_of
 from dalenius.audit.steps import pair_of
+from dalenius.core.conditions import Take
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
-from dalenius.core.query import Take
 from dalenius.curator.curator import Curator
 from dalenius.engines import _features, _person_source
 from dalenius.engines.duckdb import DuckDBSource

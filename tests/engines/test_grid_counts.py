@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.engines import _grid_counts
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.engines import _joint
 from dalenius.engines._columns import Factored, IntegerMap, expanded
 from dalenius.engines._joint import JointCounts

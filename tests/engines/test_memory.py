@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import NotPublic, RequestError, UnknownName
 from dalenius.spec.axis import axis_of

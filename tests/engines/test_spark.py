@@ -24,9 +24,10 @@ from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document,
 from tests.engines.spark_cluster import SMALL, Cluster
 
 from dalenius.audit.neighbours import fetched
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.curator.curator import Curator
 from dalenius.engines import _spark_session, spark
 from dalenius.engines.memory import MemorySource

@@ -8,11 +8,11 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.core.budget import Budget
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain, Hierarchy, Variable
 from dalenius.core.law import Censored, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Filter
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed

@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Level
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed

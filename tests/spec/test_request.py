@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, Variable
-from dalenius.core.query import Filter
 from dalenius.errors import DaleniusError, DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.request import RequestDocument

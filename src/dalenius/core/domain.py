@@ -11,14 +11,12 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
-from typing import TYPE_CHECKING, cast, overload
+from typing import cast, overload
 
+from dalenius.core.conditions import Feature
 from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
-
-if TYPE_CHECKING:
-    from dalenius.core.query import Feature
 
 # Between the key and the day, in the text of a value that is looked up by both; no declared name can hold it.
 BETWEEN = "\x1f"
@@ -241,7 +239,7 @@ class Variable:
     public_source: str = ""
     is_unlisted: bool = False
     lookup: Lookup | None = None
-    feature: "Feature | None" = None
+    feature: Feature | None = None
     is_date: bool = False
     table: str = ""
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from math import floor, inf, isfinite, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from dalenius.errors import InternalError, MissingExtra
+from dalenius.core.registry import view
+from dalenius.errors import InternalError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,34 +49,6 @@ class Kind(StrEnum):
     NOISE = "population value (privacy noise only)"
     NOISE_AND_SAMPLING = "model parameter (privacy noise and sampling)"
     NOISE_AND_MODEL = "population value by a model (privacy noise and a model of small areas)"
-
-
-def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> Any:
-    """The empty axes of a new figure; matplotlib is imported here and nowhere else in the core.
-
-    With a `path` the figure is one that no window or notebook shows: the host's backend stays what it is.
-    """
-    try:
-        from matplotlib import figure as figures
-        from matplotlib import pyplot
-    except ImportError:
-        raise MissingExtra("plot", "matplotlib") from None
-    make: Any = pyplot.figure if path is None else figures.Figure
-    return make(figsize=(width, height), layout="constrained").subplots()
-
-
-def finish(axes: Any, path: object = None) -> "Axes":
-    """The axes as they were drawn, as pandas returns them; with a `path` their figure is written there."""
-    from matplotlib.text import Text
-
-    drawn = axes.figure
-    for text in drawn.findobj(Text):
-        # A dollar sign in a label is a dollar sign: "$50 to $100" is no formula.
-        text.set_parse_math(False)
-    if path is not None:
-        drawn.savefig(path)
-    done: Axes = axes
-    return done
 
 
 def short(value: float, width: float = inf) -> str:
@@ -187,32 +160,15 @@ class Estimate:
         }
 
     def __repr__(self) -> str:
-        from dalenius.linear.notebook import two_lines
-
         ends = "" if self.interval is None else f", interval {self.interval}"
-        return two_lines(f"Estimate: {self.name}", f"{short(self.value)} ± {short(self.std_error)}{ends}")
+        return f"<Estimate: {self.name}\n {short(self.value)} ± {short(self.std_error)}{ends}>"
 
     def _repr_html_(self) -> str:
-        from dalenius.linear.notebook import grid
-
-        heads, line = ["Estimate", "Standard error"], [short(self.value), short(self.std_error)]
-        notes = list(self.assumptions)
-        if self.interval is not None:
-            heads.append(f"{level(self.interval.confidence)} interval")
-            line.append(f"{short(self.interval.lower)} – {short(self.interval.upper)}")
-            notes.insert(0, f"Interval of the {self.interval.kind}.")
-        return grid(self.name, heads, [line], labels=0, notes=notes)
+        return str(view("estimate", self).html())
 
     def plot(self, path: object = None) -> "Axes":
         """The estimate with its interval on one line."""
-        axes = figure(path, height=1.6)
-        if self.interval is not None:
-            ends = [e if isfinite(e) else self.value for e in (self.interval.lower, self.interval.upper)]
-            axes.hlines(0, *ends, linewidth=2)
-        axes.plot([self.value], [0], "o")
-        axes.set_yticks([])
-        axes.set_xlabel(self.name)
-        return finish(axes, path)
+        return cast("Axes", view("estimate", self).plot(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,26 +227,11 @@ class TestResult:
         }
 
     def __repr__(self) -> str:
-        from dalenius.linear.notebook import two_lines
-
-        return two_lines(f"Test: {self.name}", f"statistic {short(self.statistic)}, p-value {self.p_text}")
+        return f"<Test: {self.name}\n statistic {short(self.statistic)}, p-value {self.p_text}>"
 
     def _repr_html_(self) -> str:
-        from dalenius.linear.notebook import grid
-
-        freedom = "–" if self.degrees_of_freedom is None else str(self.degrees_of_freedom)
-        line = [short(self.statistic), freedom, self.p_text]
-        notes = [f"By {self.method}.", *self.assumptions]
-        return grid(self.name, ["Statistic", "Degrees of freedom", "p-value"], [line], labels=0, notes=notes)
+        return str(view("significance", self).html())
 
     def plot(self, path: object = None) -> "Axes":
         """The statistic against its simulated null distribution, where there is one."""
-        axes = figure(path)
-        simulated = self.details.get("simulated")
-        if simulated is not None and len(simulated):
-            axes.hist(simulated, bins=40, color="0.75", label="simulated under the null model")
-        axes.axvline(self.statistic, linewidth=2, label=f"observed, p-value {self.p_text}")
-        axes.set_xlabel("test statistic")
-        axes.set_title(self.name, fontsize="medium")
-        axes.legend(frameon=False, fontsize="small")
-        return finish(axes, path)
+        return cast("Axes", view("significance", self).plot(path))

@@ -6,6 +6,7 @@ from math import isnan, nan
 from statistics import NormalDist
 from typing import Any
 
+from dalenius.core import registry
 from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Domain
@@ -118,14 +119,10 @@ class TablePlan:
         return largest_error(map(margin_of_error, margins or (self.preview,)))
 
     def __repr__(self) -> str:
-        from dalenius.publish import _notebook
-
-        return _notebook.plan_lines(self)
+        return str(registry.view("plan", self).lines())
 
     def _repr_html_(self) -> str:
-        from dalenius.publish import _notebook
-
-        return _notebook.plan_html(self)
+        return str(registry.view("plan", self).html())
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """The measurements in order, whatever the answers."""

@@ -48,6 +48,11 @@ def every(package: str) -> MappingProxyType[str, Any]:
     return MappingProxyType({name: get(package, name) for name in names(package)})
 
 
+def view(kind: str, result: Any) -> Any:
+    """Return what shows a result to people: `core` knows that there is such a thing, `shown` what it looks like."""
+    return get("shown", kind)(result)
+
+
 def forget() -> None:
     """Look again at the next question: extensions were added or removed while the program runs."""
     names.cache_clear()

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from dalenius.core import registry
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law, Withheld
 from dalenius.core.rationals import plain, rational
@@ -249,47 +250,21 @@ class Table:
 
     def to_frame(self) -> "pd.DataFrame":
         """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its release's to give."""
-        from dalenius.linear import notebook, tabulation
-
-        return notebook.pandas_frame(tabulation.plain_columns(self))
+        return cast("pd.DataFrame", registry.view("table", self).pandas())
 
     def to_polars(self) -> "pl.DataFrame":
         """The same as a polars data frame."""
-        from dalenius.linear import notebook, tabulation
-
-        return notebook.polars_frame(tabulation.plain_columns(self))
+        return cast("pl.DataFrame", registry.view("table", self).polars())
 
     def plot(self, path: object = None) -> "Axes":
         """Every cell with two standard errors of its noise."""
-        from dalenius.linear import notebook
-
-        labels, half = [" | ".join(label) or "total" for label in self.space.labels()], 2 * self.std_error
-        caption = f"{self.measure}, two standard errors of the noise"
-        return notebook.draw_cells(
-            labels,
-            self.values,
-            self.values - half,
-            self.values + half,
-            title=self.name,
-            caption=caption,
-            path=path,
-        )
+        return cast("Axes", registry.view("table", self).plot(path))
 
     def __repr__(self) -> str:
-        from dalenius.linear.notebook import two_lines
-        from dalenius.linear.tabulation import errors_in_words
-
-        names = " x ".join(axis.name for axis in self.space.axes) or "total"
-        cells = "1 cell" if self.space.size == 1 else f"{self.space.size:,} cells"
-        return two_lines(f"Table of {cells}: {names}", f"{self.measure}, {errors_in_words(self)}")
+        return str(registry.view("table", self).lines())
 
     def _repr_html_(self) -> str:
-        from dalenius.linear import notebook, tabulation
-
-        columns = tabulation.plain_columns(self)
-        lines = list(zip(*(map(tabulation.in_words, column) for column in columns.values()), strict=True))
-        title = f"{self.measure.capitalize()}: {' x '.join(axis.name for axis in self.space.axes) or 'total'}"
-        return notebook.grid(title, list(columns), lines, labels=len(self.space.axes))
+        return str(registry.view("table", self).html())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,53 +396,33 @@ class Release:
 
         `with_sampling` asks for noise and sampling together; NaN where the error of sampling was not estimated.
         """
-        from dalenius.linear import tabulation
-
-        ends = tabulation.sampled_bounds if with_sampling else tabulation.bounds
-        lower, upper = ends(self.owner(self.table), self.table, confidence)
-        return lower.reshape(self.table.shape), upper.reshape(self.table.shape)
+        ends = registry.view("release", self).interval(confidence, with_sampling=with_sampling)
+        return cast("tuple[FloatArray, FloatArray]", ends)
 
     def margin(self, *names: str) -> Table:
         """The table over some of the axes, as published or as the sum of the finest table."""
-        from dalenius.linear import tabulation
-
-        return tabulation.margin(self, *names)
+        return cast(Table, registry.view("release", self).margin(*names))
 
     def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> "pd.DataFrame":
         """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra `formats`)."""
-        from dalenius.linear import answers, notebook
-
-        one = table or self.table
-        return notebook.pandas_frame(answers.columns(self.owner(one), one, confidence))
+        return cast("pd.DataFrame", registry.view("release", self).pandas(table or self.table, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":
         """The same as a polars data frame."""
-        from dalenius.linear import answers, notebook
-
-        one = table or self.table
-        return notebook.polars_frame(answers.columns(self.owner(one), one, confidence))
+        return cast("pl.DataFrame", registry.view("release", self).polars(table or self.table, confidence))
 
     def plot(self, path: object = None, *, table: Table | None = None, confidence: float = 0.95) -> "Axes":
         """Every cell with its margin of error (needs the extra `plot`); of many cells the largest."""
-        from dalenius.publish import _notebook
-
-        one = table or self.table
-        return _notebook.draw_release(self.owner(one), one, path, confidence)
+        return cast("Axes", registry.view("release", self).plot(path, table or self.table, confidence))
 
     def __str__(self) -> str:
-        from dalenius.publish import _notebook
-
-        return _notebook.release_text(self)
+        return str(registry.view("release", self).text())
 
     def __repr__(self) -> str:
-        from dalenius.publish import _notebook
-
-        return _notebook.release_lines(self)
+        return str(registry.view("release", self).lines())
 
     def _repr_html_(self) -> str:
-        from dalenius.publish import _notebook
-
-        return _notebook.release_html(self)
+        return str(registry.view("release", self).html())
 
 
 def labels_of(space: CellSpace) -> list[dict[str, object]]:

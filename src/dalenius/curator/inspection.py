@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from dalenius.core import registry
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Filter, TableQuery, ValuesQuery
+from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.core.release import Release
 from dalenius.core.sealed import Confidential
 from dalenius.curator.memo import plan_digest

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
-from dalenius.core.query import Filter
 from dalenius.spec.axis import axis_of
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.load import load_dataset, load_request

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.conditions import Feature, Filter, Take
 from dalenius.core.domain import DROP, Bounds, Domain, Variable
-from dalenius.core.query import Feature, Filter, Take
 from dalenius.engines._arrow import filled
 from dalenius.engines._people import People
 from dalenius.engines._tally import passes

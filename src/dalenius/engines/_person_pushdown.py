@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.conditions import Take
 from dalenius.core.domain import Bounds, Domain, Variable
-from dalenius.core.query import Take
 from dalenius.engines._features import (
     NEVER,
     RowsOfPersons,

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain, Variable
-from dalenius.core.query import Aggregate, Filter, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_pair

@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import isnan
 from typing import Any
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Variable
-from dalenius.core.query import Filter
 from dalenius.engines._number_sql import Dialect, double, number
 from dalenius.spec.coding import DROPPED_NUMBER, canonical_text, exact_number, reader
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain, Variable
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._joint import JointCounts
 from dalenius.errors import ParameterError, TooLarge, Unsupported

@@ -12,18 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import (
-    Aggregate,
-    Clip,
-    Filter,
-    Labels,
-    LabelsQuery,
-    SizesQuery,
-    TableQuery,
-    ValuesQuery,
-)
+from dalenius.core.query import Aggregate, Clip, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import is_table
 from dalenius.engines._contribution import kept

@@ -28,7 +28,7 @@ from dalenius.inference.interval import checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
-from dalenius.linear.notebook import draw_cells, grid, two_lines
+from dalenius.rendering import draw_cells, grid, two_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,7 +24,7 @@ from dalenius.core.release import Release
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference.observation import refuse_censored
 from dalenius.inference.observe import Seen, observe, refuse_others, refuse_repeats
-from dalenius.linear.notebook import draw_cells, grid, two_lines
+from dalenius.rendering import draw_cells, grid, two_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

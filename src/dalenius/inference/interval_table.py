@@ -8,8 +8,8 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import Interval, Kind, level, short
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
-from dalenius.linear.notebook import draw_cells, grid, pandas_frame, polars_frame, two_lines
 from dalenius.linear.tabulation import header, tidy_list
+from dalenius.rendering import draw_cells, grid, pandas_frame, polars_frame, two_lines
 
 if TYPE_CHECKING:
     import pandas as pd

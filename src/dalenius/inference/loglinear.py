@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import chdtrc
 
-from dalenius.core.estimate import Estimate, Interval, figure, finish, p_words, short
+from dalenius.core.estimate import Estimate, Interval, p_words, short
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError, UnknownName
 from dalenius.inference import formula as formulas
@@ -29,7 +29,7 @@ from dalenius.inference.formula import Model
 from dalenius.inference.independence import sampling_note
 from dalenius.inference.observe import Seen, Source, observe
 from dalenius.inference.profile import FARTHEST, coefficient_interval, covariance
-from dalenius.linear.notebook import grid, two_lines
+from dalenius.rendering import figure, finish, grid, two_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -33,7 +33,7 @@ from dalenius.ledger.reserve import Busy, Reserve, new_lease
 from dalenius.ledger.seal import Witness
 from dalenius.ledger.store import Lost, Store, load, read_back, read_head
 from dalenius.ledger.writer import ReadOnly, Writer
-from dalenius.linear.notebook import two_lines
+from dalenius.rendering import two_lines
 
 LEASE_SECONDS = 900.0
 WAIT_SECONDS = 30.0

@@ -14,7 +14,7 @@ from dalenius.errors import UnknownName
 from dalenius.ledger.account import ANALYST, OTHERS, PURSES, TOTAL, WARNINGS, Account, Purse, PurseKey
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.state import State
-from dalenius.linear.notebook import grid, two_lines
+from dalenius.rendering import grid, two_lines
 
 FORMS = ("json", "jsonl", "csv")
 COLUMNS = (

@@ -9,8 +9,9 @@ row where they differ, which two values in the same cell reach.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.errors import TooLarge
 
 MOST_SCALED = 2**31

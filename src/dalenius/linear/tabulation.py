@@ -16,6 +16,7 @@ from dalenius.core.release import Block, Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
 from dalenius.linear import thinned
 from dalenius.linear.estimates import estimated, is_estimate
+from dalenius.rendering import in_words
 
 # Measures whose cells add up to a margin.
 ADDITIVE = ("count", "total", "weighted count")
@@ -258,19 +259,6 @@ def plain_columns(table: Table) -> dict[str, list[object]]:
     states = [status(table, i in structural, error) for i, error in enumerate(errors)]
     heads = [name for name in header(table.space) if name not in ("lower", "upper")]
     return dict(zip(heads, [*labels, values, errors, states], strict=True))
-
-
-def in_words(value: object) -> str:
-    """A cell of a table of texts: numbers for readers, nothing where there is none.
-
-    >>> in_words(1234), in_words(0.123456), in_words(None), in_words("army")
-    ('1,234', '0.1235', '', 'army')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def errors_in_words(table: Table) -> str:

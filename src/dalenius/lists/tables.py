@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Law
-from dalenius.core.query import Filter
 from dalenius.core.release import Block, Release, Table, measure_of
 from dalenius.errors import Unsupported
 from dalenius.linear import joint

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace, Domain
 from dalenius.core.law import IntArray, Joint
-from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import OtherRows

@@ -7,12 +7,13 @@ from typing import TypeVar
 import numpy as np
 
 from dalenius.core import conversions
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Value
 from dalenius.exact.gaussian_vector import smoothed

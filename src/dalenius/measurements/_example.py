@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed

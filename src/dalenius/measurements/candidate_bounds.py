@@ -22,12 +22,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value

@@ -22,12 +22,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import Additive, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, Query, TableQuery
+from dalenius.core.query import Query, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed

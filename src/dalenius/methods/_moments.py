@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported

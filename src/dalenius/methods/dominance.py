@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, ClassVar
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Filter, TableQuery, ValuesQuery
+from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.methods._priced import priced, shown_as

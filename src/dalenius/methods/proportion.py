@@ -9,10 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Filter
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.methods._design import design_notes

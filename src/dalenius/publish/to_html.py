@@ -14,9 +14,9 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Subject
 from dalenius.linear.display import Display, displayed
 from dalenius.linear.tabulation import bounds
-from dalenius.publish._crossed import crossed
 from dalenius.publish._format import Format
-from dalenius.publish._spoken import notes, number, word
+from dalenius.shown.crossed import crossed
+from dalenius.shown.words import notes, number, word
 from dalenius.spec.answer import as_read
 from dalenius.spec.promises import told
 from dalenius.spec.speech import DEFAULT, conditions, has_error, title_of_release

@@ -7,22 +7,18 @@ from the peers that the configuration lists, and only together with the secret t
 
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import Depends, Request
 from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.responses import Response
 
-from dalenius.server.accounts import ANONYMOUS, Role, User
+from dalenius.server.accounts import ANONYMOUS, User
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotSignedIn
 from dalenius.server.security import check_form_token, form_token
+from dalenius.server.services import Services
 
-if TYPE_CHECKING:
-    from dalenius.server.services import Services
-
-RELEASERS = (Role.ANALYST, Role.CUSTODIAN)
-READERS = (Role.CUSTODIAN, Role.AUDITOR)
 SESSION = "dalenius_session"
 KNOWN = "dalenius_known"
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -30,7 +26,7 @@ _REMEMBERED = 86_400
 _NAMES_AT_ONE_ADDRESS = 6
 
 
-def services_of(request: Request) -> "Services":
+def services_of(request: Request) -> Services:
     """The services of the worker process that answers a request."""
     services: Services = request.app.state.services
     return services
@@ -251,21 +247,6 @@ def refuse_other_sites(request: Request) -> None:
     """Refuse what a browser says that another site sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Forbidden("This was sent by another site.")
-
-
-def named(user: User) -> str:
-    """The name of somebody who signed in."""
-    require(user, Role.ANALYST, Role.CUSTODIAN, Role.AUDITOR)
-    return user.name
-
-
-def require(user: User, *roles: Role) -> None:
-    """Refuse other roles; who has not signed in is asked to."""
-    if user.role in roles:
-        return
-    if user.is_anonymous:
-        raise NotSignedIn
-    raise Forbidden(f"This needs the role {' or '.join(roles)}; you are signed in as {user.role}.")
 
 
 CurrentUser = Annotated[User, Depends(current_user)]

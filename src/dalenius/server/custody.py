@@ -12,12 +12,12 @@ from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
 from dalenius.server.accounts import Accounts, Role, User
-from dalenius.server.auth import READERS, RELEASERS, named, require
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.jobs import Queue
 from dalenius.server.operations import Desk
 from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
+from dalenius.server.roles import READERS, RELEASERS, named, require
 from dalenius.server.store import StateStore
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
 

@@ -11,11 +11,11 @@ from dalenius.errors import NotPublic
 from dalenius.postprocess._show import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
-from dalenius.server.auth import require
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
 from dalenius.server.operations import Desk, Document
+from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.speech import DEFAULT

@@ -23,13 +23,13 @@ from dalenius.errors import (
 )
 from dalenius.server import logs, presentation
 from dalenius.server.accounts import Accounts, Role, User
-from dalenius.server.auth import RELEASERS, named, require
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
 from dalenius.server.jobs import Job, Queue
 from dalenius.server.lists import Lists
 from dalenius.server.operations import Desk, Document, Quote, Served
 from dalenius.server.reading import Reading
+from dalenius.server.roles import RELEASERS, named, require
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import StateStore
 from dalenius.server.views import JobView, Preview, QuotaView, ReleaseView, SavedTable

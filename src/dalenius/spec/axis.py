@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain, Variable
-from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import RANGES

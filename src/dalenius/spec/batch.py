@@ -15,7 +15,7 @@ from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release, Subject
 from dalenius.errors import DocumentError, Unsupported
-from dalenius.linear.notebook import two_lines
+from dalenius.rendering import two_lines
 from dalenius.spec.canonical import Canonical, canonical, canonical_json, digest
 from dalenius.spec.document import Document, Text, exact
 from dalenius.spec.request import PrivacyPart, RequestDocument

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from dalenius.core import registry
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.core.release import measure_of
 from dalenius.spec.document import DEFAULT_MEASURE, Document

@@ -3,23 +3,36 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from dalenius.core.conditions import Feature, Take
 from dalenius.core.domain import DROP, Bounds, Categories, Domain, Lookup, LookupEntry, Variable, day_number
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Feature, Take
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Name, Part, Text
 
-if TYPE_CHECKING:
-    from dalenius.spec.dataset import VariablePart
-
+P = TypeVar("P", bound="_VariablePart")
 _CHOICES = (Take.ANY, Take.ALL)
 _NO_AND_YES = ("no", "yes")
+
+
+class _VariablePart(Protocol):
+    """What a feature needs to know of the part of a variable."""
+
+    @property
+    def feature(self) -> "FeaturePart | None": ...
+    @property
+    def categories(self) -> tuple[Category, ...] | dict[str, str] | None: ...
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction] | None: ...
+    @property
+    def step(self) -> Fraction | None: ...
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
+    def variable(self, name: str) -> Variable: ...
 
 
 class LookupPart(Part):
@@ -132,7 +145,7 @@ class FeaturePart(Part):
     table: Name | None = Field(default=None, description="The further table whose rows are meant.")
 
 
-def feature_variable(part: "VariablePart", name: str, records: Mapping[str, Variable]) -> Variable:
+def feature_variable(part: _VariablePart, name: str, records: Mapping[str, Variable]) -> Variable:
     """A variable whose values are taken of the rows of persons; what it leaves open is the record's."""
     stated: Any = part.feature
     take = Take(stated.take)
@@ -181,7 +194,7 @@ def _table(stated: Any, read: list[Variable]) -> str:
     return tables.pop() if tables else ""
 
 
-def _declared(part: "VariablePart", take: Take, of: Variable | None) -> "VariablePart":
+def _declared(part: P, take: Take, of: Variable | None) -> P:
     """The part without its feature, and with what the feature decides."""
     own: dict[str, Any] = {"feature": None}
     has_own = part.categories is not None or part.bounds is not None
@@ -212,7 +225,7 @@ def _declared(part: "VariablePart", take: Take, of: Variable | None) -> "Variabl
     return part.model_copy(update=own | {"categories": labels})
 
 
-def _with_step(part: "VariablePart", own: dict[str, Any], step: Fraction) -> "VariablePart":
+def _with_step(part: P, own: dict[str, Any], step: Fraction) -> P:
     if part.step is not None and part.step != step:
         raise DocumentError(f"step is that of what is taken: {step}; leave it out.")
     return part.model_copy(update=own | {"step": step})

@@ -1,7 +1,7 @@
 """How a derived variable came about, in a sentence for readers."""
 
+from dalenius.core.conditions import Filter, Take
 from dalenius.core.domain import Domain, Variable
-from dalenius.core.query import Filter, Take
 from dalenius.core.rationals import plain
 
 _TAKES = {

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dalenius.core.budget import Budget
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Mechanism
 from dalenius.core.domain import Bounds, CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.spec.canonical import Canonical

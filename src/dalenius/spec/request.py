@@ -8,11 +8,11 @@ from pydantic import Field, WithJsonSchema, model_validator
 
 from dalenius.core import registry
 from dalenius.core.budget import UNIT, Budget
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Filter
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import AXES, MARGINS
-from dalenius.linear.notebook import two_lines
+from dalenius.rendering import two_lines
 from dalenius.spec.axis import (
     OWN,
     AxisPart,

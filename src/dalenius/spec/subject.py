@@ -1,8 +1,8 @@
 """The subject of a release, made in one place from the request and the dataset document."""
 
 from dalenius.core import registry
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain
-from dalenius.core.query import Filter
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Condition, Subject, measure_of, public_axis
 from dalenius.errors import RequestError

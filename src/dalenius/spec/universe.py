@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dalenius.core import registry
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain
-from dalenius.core.query import Filter
 from dalenius.core.rationals import plain
 from dalenius.spec.axis import REST
 from dalenius.spec.request import RequestDocument

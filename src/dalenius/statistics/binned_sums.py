@@ -6,10 +6,11 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.statistics._example import Example, Rows, cells, group, number

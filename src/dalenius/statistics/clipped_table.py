@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from math import isqrt
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace, Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Clip, Filter, Norm, TableQuery
+from dalenius.core.query import Aggregate, Clip, Norm, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.statistics._example import Example, cells, group, number

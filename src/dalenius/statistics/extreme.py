@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Filter, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.exact.order_statistics import (

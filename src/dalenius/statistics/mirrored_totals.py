@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.statistics._bounded_sum import mirrored_sum

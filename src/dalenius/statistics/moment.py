@@ -6,10 +6,11 @@ from itertools import product
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.statistics._example import Example, Rows, number

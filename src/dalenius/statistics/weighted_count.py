@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Filter, TableQuery
+from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity, partitions
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, cells, group, number

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from dalenius.core import registry
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import OneScanSource, Source
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Aggregate, Clip, Filter, Norm, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Norm, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.testing.toy import toy_domain, toy_rows
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Aggregate, Filter, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.spec.load import load_dataset
 from dalenius.testing import engine_kit

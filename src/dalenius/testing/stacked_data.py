@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import ListingSource, Source
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Clip, Filter, LabelsQuery, Norm, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, LabelsQuery, Norm, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines.memory import MemorySource
 from dalenius.testing import engine_kit

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Clip, Filter, Norm, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Norm, TableQuery, ValuesQuery
 from dalenius.testing.engine_kit import Case
 
 T = TypeVar("T")

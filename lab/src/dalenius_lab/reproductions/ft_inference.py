@@ -230,7 +230,7 @@ def draw_figure4(directory: Path, full: bool = False) -> Path:
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot
 
-    from dalenius.core.estimate import finish
+    from dalenius.rendering import finish
 
     rng = generator(6)
     noise = Noise.of(Additive(TruncatedLaplace(rate=Fraction(1, 2), limit=5)))

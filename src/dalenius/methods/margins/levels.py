@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.budget import Budget
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Filter
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.amounts import Amounts
 from dalenius.linear.nested import View, aggregate

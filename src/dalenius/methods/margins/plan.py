@@ -13,13 +13,13 @@ import numpy as np
 
 from dalenius.core import registry
 from dalenius.core.budget import Budget
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
-from dalenius.core.query import Filter
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.linear import joint

@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 
 from dalenius.core import conversions, registry
 from dalenius.core.budget import Budget
+from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement, Mechanism, Statistic
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Filter, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
 from dalenius.errors import Unsupported
 from dalenius.exact.gaussian_vector import largest_rho

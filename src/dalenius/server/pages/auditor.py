@@ -8,11 +8,12 @@ from fastapi.responses import Response
 from dalenius.core import registry
 from dalenius.server import messages
 from dalenius.server.accounts import Role
-from dalenius.server.auth import CurrentUser, SignedIn, require, services_of
+from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.page import language_of, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording
+from dalenius.server.roles import require
 
 router = APIRouter(prefix="/ledger", route_class=PageRoute, include_in_schema=False)
 

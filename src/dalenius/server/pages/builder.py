@@ -13,16 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core import registry
 from dalenius.errors import DaleniusError, NotAllowed, OtherRows, RequestError
 from dalenius.server.accounts import User
-from dalenius.server.auth import (
-    RELEASERS,
-    SESSION,
-    CurrentUser,
-    csrf_token,
-    has_ended,
-    limit_previews,
-    require,
-    services_of,
-)
+from dalenius.server.auth import SESSION, CurrentUser, csrf_token, has_ended, limit_previews, services_of
 from dalenius.server.errors import NotSignedIn, StaleRequest
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
@@ -31,6 +22,7 @@ from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
 from dalenius.server.pages.state import PLACES, Pairs, TableState, offered_errors
 from dalenius.server.pages.wording import Wording
+from dalenius.server.roles import RELEASERS, require
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview
 

@@ -15,12 +15,13 @@ from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.account import Purse
 from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, User
-from dalenius.server.auth import CurrentUser, require, services_of
+from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.page import Form, language_of, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
+from dalenius.server.roles import require
 from dalenius.server.services import Services
 from dalenius.server.views import JobView
 from dalenius.spec.coding import Remark

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalenius.core.estimate import figure, finish
-from dalenius.core.law import FloatArray
 from dalenius.errors import MissingExtra
-from dalenius.linear.tabulation import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from matplotlib.axes import Axes
+
+    FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 MOST_CELLS = 60
 _MOST_ROWS = 60
@@ -31,6 +30,47 @@ STYLE = (
     ".dalenius td.n,.dalenius th.n{text-align:right;white-space:nowrap}.dalenius td.w{white-space:nowrap}.dalenius small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
     ".dalenius td small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius .total{font-weight:600}</style>"
 )
+
+
+def in_words(value: object) -> str:
+    """A cell of a table of texts: numbers for readers, nothing where there is none.
+
+    >>> in_words(1234), in_words(0.123456), in_words(None), in_words("army")
+    ('1,234', '0.1235', '', 'army')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> Any:
+    """The empty axes of a new figure.
+
+    With a `path` the figure is one that no window or notebook shows: the host's backend stays what it is.
+    """
+    try:
+        from matplotlib import figure as figures
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtra("plot", "matplotlib") from None
+    make: Any = pyplot.figure if path is None else figures.Figure
+    return make(figsize=(width, height), layout="constrained").subplots()
+
+
+def finish(axes: Any, path: object = None) -> "Axes":
+    """The axes as they were drawn, as pandas returns them; with a `path` their figure is written there."""
+    from matplotlib.text import Text
+
+    drawn = axes.figure
+    for text in drawn.findobj(Text):
+        # A dollar sign in a label is a dollar sign: "$50 to $100" is no formula.
+        text.set_parse_math(False)
+    if path is not None:
+        drawn.savefig(path)
+    done: Axes = axes
+    return done
 
 
 def two_lines(first: str, second: str) -> str:
@@ -126,9 +166,9 @@ def _of_one_type(values: Sequence[object]) -> list[object]:
 
 def draw_cells(
     labels: Sequence[str],
-    values: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
+    values: "FloatArray",
+    lower: "FloatArray",
+    upper: "FloatArray",
     *,
     title: str = "",
     caption: str = "",

@@ -1,42 +1,83 @@
-"""Releases and plans where people work with them: two lines in a terminal, tables and pictures in a notebook."""
+"""Releases where people work with them: two lines in a terminal, tables and pictures in a notebook."""
 
-from functools import partial
 from html import escape
-from math import isfinite, nan
 from typing import TYPE_CHECKING
 
-from dalenius.core.budget import Budget
+from dalenius import rendering
 from dalenius.core.estimate import level
-from dalenius.core.plan import TablePlan, margin_of_error
-from dalenius.core.release import Release, Subject, Table
+from dalenius.core.law import FloatArray
+from dalenius.core.release import Release, Table
+from dalenius.linear import answers, tabulation
 from dalenius.linear.answers import labelled_table
 from dalenius.linear.display import displayed
-from dalenius.linear.notebook import draw_cells, framed, grid, paragraphs, text_grid, two_lines
-from dalenius.linear.tabulation import SELECTION, bounds, columns, errors_in_words, in_words, tidy
-from dalenius.publish._crossed import crossed
+from dalenius.linear.tabulation import SELECTION, bounds, columns, errors_in_words
+from dalenius.rendering import draw_cells, framed, paragraphs, text_grid, two_lines
+from dalenius.shown.crossed import crossed
 from dalenius.spec.answer import as_read
 from dalenius.spec.speech import (
     caption,
     classified,
     conditions,
-    expectation,
     has_error,
     heading,
-    is_margin_of_error,
-    measured,
-    name_of,
     title_of_release,
     unit_of,
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     from matplotlib.axes import Axes
+
+__all__ = ["ReleaseDisplay"]
 
 _MOST_TABLES = 4
 _MOST_ROWS = 40
 
 
-def release_lines(release: Release) -> str:
+class ReleaseDisplay:
+    """A release as two lines, as text, as HTML, as data frames and as pictures of its tables."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    def lines(self) -> str:
+        """Return what was released of which data, and how large the errors are."""
+        return _lines(self._release)
+
+    def text(self) -> str:
+        """Return the tables as plain text."""
+        return _text(self._release)
+
+    def html(self) -> str:
+        """Return the tables as HTML."""
+        return _html(self._release)
+
+    def interval(self, confidence: float, *, with_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        """Return both ends of every cell's interval, in the shape of the table."""
+        table = self._release.table
+        ends = tabulation.sampled_bounds if with_sampling else tabulation.bounds
+        lower, upper = ends(self._release.owner(table), table, confidence)
+        return lower.reshape(table.shape), upper.reshape(table.shape)
+
+    def margin(self, *names: str) -> Table:
+        """Return the table over some of the axes."""
+        return tabulation.margin(self._release, *names)
+
+    def pandas(self, table: Table, confidence: float) -> "pd.DataFrame":
+        """Return one row per cell of a table."""
+        return rendering.pandas_frame(answers.columns(self._release.owner(table), table, confidence))
+
+    def polars(self, table: Table, confidence: float) -> "pl.DataFrame":
+        """Return one row per cell of a table."""
+        return rendering.polars_frame(answers.columns(self._release.owner(table), table, confidence))
+
+    def plot(self, path: object, table: Table, confidence: float) -> "Axes":
+        """Draw every cell of a table on its interval."""
+        return _draw(self._release.owner(table), table, path, confidence)
+
+
+def _lines(release: Release) -> str:
     """What was released of which data, and how large the errors are."""
     release = as_read(release)
     source, subject = release.provenance, release.about
@@ -57,7 +98,7 @@ def release_lines(release: Release) -> str:
     )
 
 
-def release_text(release: Release, confidence: float = 0.95) -> str:
+def _text(release: Release, confidence: float = 0.95) -> str:
     """Every table as lines of plain text, up to a few, with universe and guarantee below; needs no extra."""
     release = as_read(release)
     every = [(part, table) for part in release.parts for table in part.tables]
@@ -85,7 +126,7 @@ def _text_of_table(release: Release, table: Table, confidence: float) -> str:
     return "\n".join(filter(None, (head, text_grid(filled), below)))
 
 
-def release_html(release: Release, confidence: float = 0.95) -> str:
+def _html(release: Release, confidence: float = 0.95) -> str:
     """Every table crossed as it was asked for, up to a few, with the guarantee below."""
     release = as_read(release)
     source, subject = release.provenance, release.about
@@ -115,7 +156,7 @@ def _of_batch(part: Release, table: str) -> str:
     return f'<div style="margin-bottom:1.2em">{title}{table}{paragraphs(only, part.about.universe)}</div>'
 
 
-def draw_release(release: Release, table: Table, path: object, confidence: float) -> "Axes":
+def _draw(release: Release, table: Table, path: object, confidence: float) -> "Axes":
     """One table: every cell as a dot on its interval, where there is one."""
     stored, release = release, as_read(release)
     table = labelled_table(stored, release, table)
@@ -127,80 +168,3 @@ def draw_release(release: Release, table: Table, path: object, confidence: float
     if table.measure == SELECTION:
         labels, caption = [f"selected: {label}" for label in labels], ""
     return draw_cells(labels, table.values, lower, upper, title=title, caption=caption, path=path)
-
-
-def plan_lines(plan: TablePlan) -> str:
-    """What would be released, at which cost and with which error."""
-    error = f"{_error_of(plan.error)} (95 %)" if _has_margin(plan) else "error not known before"
-    return two_lines(
-        f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
-        f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
-    )
-
-
-def plan_html(plan: TablePlan) -> str:
-    """The same as a table, with what to expect in words."""
-    subject = plan.subject or Subject()
-    said = expectation(subject.measure, plan.preview, in_words, label=partial(name_of, subject))
-    # How many ranks a quantile stands off, or how far a chosen cell falls short, is said in words.
-    is_margin = _has_margin(plan) or not isfinite(plan.error)
-    lines = [
-        ("Cells", f"{plan.preview['cells']:,}" if "cells" in plan.preview else "–"),
-        ("Promise", _amounts(plan.budget)),
-        ("Noise", f"{plan.mechanism} ({plan.strategy})"),
-        ("Cost", str(plan.cost)),
-        *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
-    ]
-    notes = [*said, str(plan.preview.get("universe", "")), *plan.notes]
-    return grid(
-        f"Plan: {_title(plan.subject) or _kind(plan)}",
-        ["", "Known before any data are read"],
-        lines,
-        labels=2,
-        notes=notes,
-    )
-
-
-def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:
-    """What each table of a batch would be like."""
-    lines = []
-    for number, table in enumerate(plan.preview.get("tables", ()), start=1):
-        # How far a chosen cell may fall short is no error of a number.
-        error = margin_of_error(table) if "std_error" in table else nan
-        size = f"{table['cells']:,} cell{'' if table['cells'] == 1 else 's'}, " if "cells" in table else ""
-        lines.append((f"Table {number}", f"{size}{table['mechanism']}, margin of error {_error_of(error)}"))
-    return lines
-
-
-def _has_margin(plan: TablePlan) -> bool:
-    """Whether the error of a plan is that of the numbers that it would show."""
-    method = plan.subject.measure if plan.subject else ""
-    return isfinite(plan.error) and (not method or is_margin_of_error(method))
-
-
-def _error_of(error: float) -> str:
-    return f"± {in_words(tidy(error))}" if isfinite(error) else "not known before"
-
-
-def _title(subject: Subject | None) -> str:
-    if subject is None or not subject.measure:
-        return subject.title if subject else ""
-    by = ", ".join(name_of(subject, axis) for axis in subject.order)
-    return subject.title or f"{measured(subject)}{' by ' + by if by else ''}"
-
-
-def _kind(plan: TablePlan) -> str:
-    tables = plan.preview.get("tables")
-    return f"a batch of {len(tables)} tables" if tables else "a table"
-
-
-def _cells(plan: TablePlan) -> str:
-    cells = plan.preview.get("cells")
-    return "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}, "
-
-
-def _amounts(budget: Budget) -> str:
-    return " ".join(
-        f"{name} {amount}" if name != "definition" else f"{amount},"
-        for name, amount in budget.to_dict().items()
-    )

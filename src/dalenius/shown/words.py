@@ -6,6 +6,8 @@ from dalenius.core.release import Release
 from dalenius.spec.remarks import in_language
 from dalenius.spec.speech import DEFAULT
 
+__all__ = ["word", "number", "notes"]
+
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "bars": "Bars are released values",

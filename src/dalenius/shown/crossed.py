@@ -7,8 +7,10 @@ from dalenius.core.release import Release, Subject
 from dalenius.linear.cells import Cell
 from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
 from dalenius.linear.display import Display
-from dalenius.publish._spoken import number, word
+from dalenius.shown.words import number, word
 from dalenius.spec.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
+
+__all__ = ["crossed"]
 
 MOST_ROWS = 400
 _MOST_CELLS = 20_000
