@@ -1,8 +1,6 @@
 """Registered data are digested once and then recognised by their stamps; a change is noticed, or cannot reach the counts."""
 
-import hmac
 import os
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -201,23 +199,3 @@ def test_a_file_that_was_just_written_is_read_by_the_next_process_too(
         digests.clear()
         opened(ledger, str(parts / "0.parquet")).release(request(0))
         assert len(digests) == 1
-
-
-def test_a_registration_from_before_is_known_by_its_own_rule(
-    tmp_path: Path, parts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Fingerprints were hashes of all bytes one after another; they stay valid, and a change is noticed."""
-    path = parts / "0.parquet"
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        with monkeypatch.context() as before:
-            before.setattr(DuckDBSource, "fingerprint", lambda self, key: self.fingerprint_like("", key))
-            opened(ledger, str(path)).register(by="custodian")
-        key, content = ledger.secret("p"), path.read_bytes()
-        plain = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-        plain.update(b"file %d\n" % len(content) + content)
-        registration = ledger.registration("d", "1")
-        assert registration is not None and registration.fingerprint == plain.hexdigest()
-        opened(ledger, str(path)).release(request(0))
-        write(path, ["b", "a", "b"])
-        with pytest.raises(DataChanged):
-            opened(ledger, str(path)).release(request(1))

@@ -8,13 +8,9 @@ import pytest
 
 from dalenius import Curator
 from dalenius.core import registry
-from dalenius.core.calibrate import calibrate
-from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.curator import planner
 from dalenius.curator.memo import plan_digest
-from dalenius.definitions import probabilistic
-from dalenius.errors import TooLarge, Unsupported
+from dalenius.errors import Unsupported
 from dalenius.ledger import Ledger
 from dalenius.ledger.policy import adopt
 from dalenius.spec.load import load_dataset, load_policy
@@ -52,49 +48,12 @@ def entries(folder: Path) -> int:
         return len(ledger.entries("toy"))
 
 
-def as_before(patch: pytest.MonkeyPatch) -> None:
-    """Price as earlier versions did: by the stated pair, without the tail of a loss distribution, and each time anew."""
-    patch.setattr(planner, "calibrated", calibrate)
-    patch.setattr(PrivacyProfile, "zero_concentrated", PrivacyProfile.stated_concentrated)
-
-    def nothing(products: object, epsilon: object, *, is_estimated: bool = False) -> object:
-        raise TooLarge("not known")
-
-    patch.setattr(probabilistic, "product_tail", nothing)
-
-
-@pytest.mark.parametrize("privacy", [CONCENTRATED, PROBABILISTIC], ids=["concentrated", "probabilistic"])
-def test_a_release_under_an_earlier_law_answers_the_same_request_for_free(
-    privacy: dict[str, Any], tmp_path: Path
-) -> None:
-    request = {"table": {"rows": ["sex"]}, "privacy": privacy}
-    store = tmp_path / "ledger.sqlite"
-    with pytest.MonkeyPatch.context() as patch:
-        as_before(patch)
-        with curator(store) as first:
-            first.register(by="custodian")
-            released = first.release(request)
-    before = entries(store)
-    with curator(store) as second:
-        assert second.plan(request).law != released.law
-        again = second.release(request)
-        assert (again.law, again.blocks[0].values.tolist()) == (
-            released.law,
-            released.blocks[0].values.tolist(),
-        )
-        spelled = {"table": {"columns": ["sex"]}, "privacy": privacy}
-        assert second.release(spelled).provenance.ledger_entry == released.provenance.ledger_entry
-    assert entries(store) == before
-
-
 def test_another_rule_another_request_and_another_file_are_charged(tmp_path: Path) -> None:
     request = {"table": {"rows": ["sex"]}, "privacy": CONCENTRATED}
     store = tmp_path / "ledger.sqlite"
-    with pytest.MonkeyPatch.context() as patch:
-        as_before(patch)
-        with curator(store) as first:
-            first.register(by="custodian")
-            entry = first.release(request).provenance.ledger_entry
+    with curator(store) as first:
+        first.register(by="custodian")
+        entry = first.release(request).provenance.ledger_entry
     ruling = POLICY | {"table": {"nonnegative": True}}
     with curator(store) as second:
         adopt(second.ledger, second.domain, load_policy(ruling), by="custodian")

@@ -1,6 +1,5 @@
 """Which rows of a person count."""
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -23,12 +22,10 @@ from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8)
-RULES = pytest.mark.parametrize("rule", [1, 2, 3])
-NEWER_RULES = pytest.mark.parametrize("rule", [2, 3])
 
 
 @cache
-def domain_of(most: int, rule: int, sizes: tuple[int, ...] = (3, 3), numbers: int = 0) -> Domain:
+def domain_of(most: int, sizes: tuple[int, ...] = (3, 3), numbers: int = 0) -> Domain:
     variables = {
         f"v{i}": Variable(name=f"v{i}", domain=Categories(labels=tuple(map(str, range(size)))))
         for i, size in enumerate(sizes)
@@ -38,16 +35,15 @@ def domain_of(most: int, rule: int, sizes: tuple[int, ...] = (3, 3), numbers: in
         variables[f"n{i}"] = Variable(name=f"n{i}", domain=bounds)
     near = Neighbours(unit="person", max_rows=most)
     return Domain(
-        name="d", population="p", version="1", variables=variables, neighbours=near, unit_id="id", row_choice=rule
+        name="d", population="p", version="1", variables=variables, neighbours=near, unit_id="id"
     )  # fmt: skip
 
 
-@RULES
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(rows=ROWS, most=st.integers(1, 4), random=st.randoms(use_true_random=False))
-def test_the_choice_is_a_function_of_the_persons_rows(rule, rows, most, random) -> None:
+def test_the_choice_is_a_function_of_the_persons_rows(rows, most, random) -> None:
     """Positions do not matter: in any order the same contents stay."""
-    domain = domain_of(most, rule)
+    domain = domain_of(most)
     first = sorted(rows[i] for i in kept(domain, b"s", "p", list(enumerate(rows))))
     shuffled = list(rows)
     random.shuffle(shuffled)
@@ -55,23 +51,17 @@ def test_the_choice_is_a_function_of_the_persons_rows(rule, rows, most, random) 
     assert len(first) == min(most, len(rows))
 
 
-@RULES
-def test_the_secret_and_the_person_decide(rule) -> None:
-    rows, domain = [(i, [i]) for i in range(50)], domain_of(10, rule, sizes=(50,))
+def test_the_secret_and_the_person_decide() -> None:
+    rows, domain = [(i, [i]) for i in range(50)], domain_of(10, sizes=(50,))
     assert kept(domain, b"s", "p", rows) != kept(domain, b"t", "p", rows)
     assert kept(domain, b"s", "p", rows) != kept(domain, b"s", "q", rows)
 
 
-@pytest.mark.parametrize(
-    ("rule", "first", "second"),
-    [(1, [3, 5, 6, 8], [1, 3, 7]), (2, [0, 1, 5, 6], [2, 9, 10]), (3, [0, 4, 5, 7], [4, 5, 7])],
-)
-def test_a_rule_never_changes(rule, first, second) -> None:
+def test_the_rule_never_changes() -> None:
     """Known answers: a registered version counts the same rows for ever."""
-    assert (
-        kept(domain_of(4, rule, sizes=(3, 9)), b"secret", "p1", [(i, [i % 3, i]) for i in range(9)]) == first
-    )
-    assert kept(domain_of(3, rule, sizes=(200,)), b"s", "Zoë", [(i, [i]) for i in range(12)]) == second
+    rows = [(i, [i % 3, i]) for i in range(9)]
+    assert kept(domain_of(4, sizes=(3, 9)), b"secret", "p1", rows) == [0, 4, 5, 7]
+    assert kept(domain_of(3, sizes=(200,)), b"s", "Zoë", [(i, [i]) for i in range(12)]) == [4, 5, 7]
 
 
 def expected_of(domain, secret, columns, persons):
@@ -89,11 +79,10 @@ PERSONS = st.one_of(
 )
 
 
-@RULES
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(persons=PERSONS, most=st.integers(1, 3), seed=st.integers(0, 9))
-def test_whole_columns_equal_person_by_person(rule, persons, most, seed) -> None:
-    domain = domain_of(most, rule, sizes=(3, 300, 40_000), numbers=2)
+def test_whole_columns_equal_person_by_person(persons, most, seed) -> None:
+    domain = domain_of(most, sizes=(3, 300, 40_000), numbers=2)
     rng = np.random.default_rng(seed)
     tops = {"v0": 3, "v1": 300, "v2": 40_000, "n0": 2, "n1": 2**40}
     columns = {
@@ -109,49 +98,30 @@ def test_whole_columns_equal_person_by_person(rule, persons, most, seed) -> None
     assert people.count() == len({p for p in persons if p is not None})
 
 
-def test_rows_that_a_short_hash_does_not_tell_apart_are_ordered_by_the_whole_rule(monkeypatch) -> None:
-    """Were the hash worthless, the codes themselves would decide, in whole columns as for one person."""
-    monkeypatch.setattr(_contribution, "siphash", lambda key, message: 7)
-    monkeypatch.setattr(
-        _contribution, "siphash_columns", lambda key, columns, length: np.full(len(columns[0]), 7, np.uint64)
-    )
-    domain = domain_of(2, 2, sizes=(5,))
-    columns = {"v0": np.array([4, 3, 2, 1, 0, 4, 4], dtype=np.int8)}
-    persons = ["a", "b", "a", "b", "a", "a", "b"]
-    keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
-    assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons) == [1, 2, 3, 4]
-
-
-@NEWER_RULES
-def test_many_persons_in_several_stretches_equal_one_by_one(rule, monkeypatch) -> None:
+def test_many_persons_in_several_stretches_equal_one_by_one(monkeypatch) -> None:
     monkeypatch.setattr(_people, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(_contribution, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(_row_choice, "_ROWS_OF_GROUP", 7)
     rng = np.random.default_rng(5)
-    domain, persons = domain_of(2, rule, sizes=(400,)), rng.integers(0, 60, 400).tolist()
+    domain, persons = domain_of(2, sizes=(400,)), rng.integers(0, 60, 400).tolist()
     columns = {"v0": rng.permutation(400).astype(np.int16)}
     keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
 
 
-@NEWER_RULES
-def test_persons_that_the_first_bits_do_not_tell_apart_are_told_apart_by_their_numbers(
-    rule, monkeypatch
-) -> None:
+def test_persons_that_the_first_bits_do_not_tell_apart_are_told_apart_by_their_numbers(monkeypatch) -> None:
     """With a factor of 1 the high bits of small numbers are all zero."""
     rng = np.random.default_rng(6)
-    domain, persons = domain_of(2, rule, sizes=(300,)), rng.integers(0, 60, 300).tolist()
+    domain, persons = domain_of(2, sizes=(300,)), rng.integers(0, 60, 300).tolist()
     columns = {"v0": rng.permutation(300).astype(np.int16)}
-    monkeypatch.setattr(_contribution, "_factor", lambda secret: 1)
     monkeypatch.setattr(_row_hash, "_odd", lambda secret, place: 1)
     keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     assert np.flatnonzero(keep).tolist() == expected_of(domain, b"s", columns, persons)
 
 
-@NEWER_RULES
-def test_of_equal_rows_at_the_bound_as_many_stay_as_may(rule) -> None:
+def test_of_equal_rows_at_the_bound_as_many_stay_as_may() -> None:
     rng = np.random.default_rng(7)
-    domain, persons = domain_of(3, rule, sizes=(2,)), rng.integers(0, 50, 400).tolist()
+    domain, persons = domain_of(3, sizes=(2,)), rng.integers(0, 50, 400).tolist()
     columns = {"v0": rng.integers(0, 2, 400).astype(np.int8)}
     keep = kept_rows(domain, b"s", columns, people_of([pa.array(persons)]))
     stay = expected_of(domain, b"s", columns, persons)
@@ -178,10 +148,9 @@ def test_words_of_whole_numbers_are_the_words_of_their_digits() -> None:
     )
 
 
-@NEWER_RULES
-def test_every_row_of_a_person_has_the_same_chance(rule) -> None:
+def test_every_row_of_a_person_has_the_same_chance() -> None:
     """Over 6,000 persons with rows 0 to 5 each row stays in a sixth of them; six sigmas are 0.029."""
-    domain = domain_of(1, rule, sizes=(6,))
+    domain = domain_of(1, sizes=(6,))
     columns = {"v0": np.tile(np.arange(6, dtype=np.int8), 6_000)}
     people = people_of([pa.array(np.repeat(np.arange(6_000), 6))])
     keep = kept_rows(domain, b"a secret", columns, people)
@@ -193,7 +162,7 @@ def test_every_row_of_a_person_has_the_same_chance(rule) -> None:
 @pytest.mark.parametrize("numbers", [0, 2])
 def test_hashes_of_whole_columns_are_those_of_single_rows(sizes, numbers) -> None:
     """Contents of no word, of part of one and of several; dropped values, and persons by number, by long number and by text."""
-    domain, rng = domain_of(1, 3, sizes=sizes, numbers=numbers), np.random.default_rng(8)
+    domain, rng = domain_of(1, sizes=sizes, numbers=numbers), np.random.default_rng(8)
     row_hash = _row_hash.RowHash(domain, b"s")
     columns = [
         rng.integers(-1, size, 40).astype(code_type(domain.variable(f"v{i}"))) for i, size in enumerate(sizes)
@@ -211,7 +180,7 @@ def test_hashes_of_whole_columns_are_those_of_single_rows(sizes, numbers) -> Non
 
 
 def test_rows_that_fit_into_one_word_hash_alike_exactly_if_they_are_equal() -> None:
-    domain = domain_of(1, 3, sizes=(11, 21, 10))
+    domain = domain_of(1, sizes=(11, 21, 10))
     row_hash = _row_hash.RowHash(domain, b"s")
     columns = np.meshgrid(np.arange(-1, 11), np.arange(-1, 21), np.arange(-1, 10), indexing="ij")
     contents = row_hash.contents([column.ravel().astype(np.int8) for column in columns], 12 * 22 * 11)
@@ -222,7 +191,7 @@ def test_rows_that_fit_into_one_word_hash_alike_exactly_if_they_are_equal() -> N
 
 def test_pairs_of_rows_of_neighbouring_persons_are_chosen_independently() -> None:
     """Of persons 0 to 19,999 with the same four rows: the rows that stay of one and of the next, 16 pairs; six sigmas are 0.011."""
-    domain = domain_of(1, 3, sizes=(4,))
+    domain = domain_of(1, sizes=(4,))
     columns = {"v0": np.tile(np.arange(4, dtype=np.int8), 20_000)}
     keep = kept_rows(domain, b"a secret", columns, people_of([pa.array(np.repeat(np.arange(20_000), 4))]))
     stay = columns["v0"][keep].astype(np.int64)
@@ -262,19 +231,18 @@ def test_rows_that_stay_are_those_of_smallest_hash(sizes, most, few, shift, bits
         assert sorted(h for who, h in kept if who == owner) == expected
 
 
-def test_the_third_rule_counts_persons_and_rows_without_one() -> None:
-    rows = _contribution.CountingRows(domain_of(1, 3, sizes=(2,)), b"s")
+def test_persons_and_rows_without_one_are_counted() -> None:
+    rows = _contribution.CountingRows(domain_of(1, sizes=(2,)), b"s")
     for persons, present in (([1, 2, 1], None), ([7, 3], np.array([False, True]))):
         rows.add(np.array(persons), [np.zeros(len(persons), dtype=np.int8)], present)
     assert [int(mask.sum()) for mask in rows.masks()] == [2, 1]
     assert rows.sizes == (3, 1)
 
 
-@RULES
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.float64()])
-def test_rows_of_nobody_are_dropped(rule, kind) -> None:
+def test_rows_of_nobody_are_dropped(kind) -> None:
     people, columns = people_of([pa.array([None, None], kind)]), {"v0": np.zeros(2, dtype=np.int8)}
-    assert kept_rows(domain_of(1, rule, sizes=(3,)), b"s", columns, people).tolist() == [False, False]
+    assert kept_rows(domain_of(1, sizes=(3,)), b"s", columns, people).tolist() == [False, False]
 
 
 def test_persons_are_told_apart_by_their_canonical_text() -> None:
@@ -286,17 +254,9 @@ def test_persons_are_told_apart_by_their_canonical_text() -> None:
     assert people.texts(people.numbers[[0, 4]]).to_pylist() == ["0", "1.5"]
 
 
-def test_the_newest_rule_is_the_default_and_the_first_stays_at_hand() -> None:
-    near = Neighbours(unit="person", max_rows=1)
-    domain = Domain(name="d", population="p", version="1", variables={}, neighbours=near)
-    assert domain.row_choice == 3
-    assert replace(domain, row_choice=1).row_choice == 1
-
-
 @pytest.mark.parametrize(("size", "numbers"), [(500, 0), (500, 2), (0, 1)])
-@RULES
 def test_every_engine_and_form_of_the_file_chooses_the_same_rows(
-    rule, size, numbers, tmp_path, monkeypatch
+    size, numbers, tmp_path, monkeypatch
 ) -> None:
     """Whole numbers in Parquet (in chunks), their digits as text, and lists in memory; some rows without a person.
 
@@ -306,7 +266,7 @@ def test_every_engine_and_form_of_the_file_chooses_the_same_rows(
     monkeypatch.setattr(_row_choice, "_ROWS_OF_GROUP", 50)
     rng = np.random.default_rng(9)
     persons = [None if i % 50 == 0 else int(p) for i, p in enumerate(rng.integers(-40, 40, 500))]
-    domain = domain_of(2, rule, sizes=(size,) if size else (), numbers=numbers)
+    domain = domain_of(2, sizes=(size,) if size else (), numbers=numbers)
     rows: dict[str, list[object]] = {"id": persons}
     # A category and a number that are not declared are dropped values, and rows with them may stay.
     rows |= {"v0": rng.permutation(510)[:500].astype(str).tolist()} if size else {}
@@ -332,7 +292,7 @@ def chosen(source) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("sizes", [(3, 300, 40_000), (11, 21, 10), (90, 90, 90, 2)])
 def test_contents_of_looked_up_columns_are_those_of_their_codes(sizes) -> None:
     """Some together, some alone, by how many values they have."""
-    domain, rng = domain_of(1, 3, sizes=sizes), np.random.default_rng(3)
+    domain, rng = domain_of(1, sizes=sizes), np.random.default_rng(3)
     row_hash = _row_hash.RowHash(domain, b"s")
     columns = [
         Factored(rng.integers(0, size + 2, 500).astype(np.uint16), rng.permutation(np.arange(-2, size) + 1))

@@ -37,7 +37,7 @@ def test_it_is_what_its_page_says(tmp_path: Path, size: int) -> None:
         root.update(sha256(content[start : start + 64]).digest())
     in_memory = TreeDigest(b"key")
     in_memory.update(content)
-    assert of_files(tmp_path, content) == in_memory.hexdigest() == f"tree-{root.hexdigest()}"
+    assert of_files(tmp_path, content) == in_memory.hexdigest() == f"{root.hexdigest()}"
 
 
 def test_every_byte_border_and_key_tells(tmp_path: Path) -> None:

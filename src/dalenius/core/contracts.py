@@ -78,14 +78,6 @@ class FileSource(StampedSource, Protocol):
 
 
 @runtime_checkable
-class RuledSource(Protocol):
-    """A source that still knows the rules by which its fingerprints were taken before."""
-
-    def fingerprint_like(self, registered: str, key: bytes) -> str:
-        """The fingerprint by the rule of a registered one."""
-
-
-@runtime_checkable
 class OneScanSource(Protocol):
     """A source that reads its rows once for several tables."""
 
@@ -151,7 +143,6 @@ class Mechanism(IntegerLaw, Protocol):
 
     A mechanism whose other parameters depend on the sensitivity (a truncation, for example) is also `Tailored`. One too
     wide for a table states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms for its loss states the hooks that `exact/loss.py` names.
-    One that earlier versions calibrated by a weaker statement says `is_recalibrated`: what they published still answers.
     """
 
     evidence: ClassVar[Evidence]
@@ -300,8 +291,7 @@ class Plan(Protocol):
 class Definition(Protocol):
     """A privacy definition: what a sequence of steps costs under it.
 
-    `page` is the account that pays; mechanisms of `by_name_only` are used if a request names them. One that earlier versions
-    priced by a weaker statement says `is_recalibrated`.
+    `page` is the account that pays; mechanisms of `by_name_only` are used if a request names them.
     """
 
     name: ClassVar[str]

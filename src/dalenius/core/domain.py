@@ -26,7 +26,6 @@ _FIRST_DAY, _LAST_DAY = 0, 10**8
 MOST_CELLS = 50_000_000
 MOST_HELD = 1_000_000
 DROP = "drop"
-FIRST_ROW_CHOICE, NEWEST_ROW_CHOICE = 1, 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,7 +432,6 @@ class CellSpace:
 class Domain:
     """Everything declared about a data set that the planner may know.
 
-    `row_choice` is the rule by which the rows of a person who has too many are chosen; a registered version keeps its own.
     Where variables are features, a person is one row, made of the `records`: columns of the rows of persons, in the data set's
     own table or in further `tables`, of which the column that names the person is given. Whoever has a row in the own table counts.
     """
@@ -447,7 +445,6 @@ class Domain:
     public_size: int | None = None
     is_public: bool = False
     structural_zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
-    row_choice: int = NEWEST_ROW_CHOICE
     records: Mapping[str, Variable] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
     overlaps: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
-from dalenius.curator.memo import answered_otherwise, may_differ, memo_key, plan_digest, published_before
+from dalenius.curator.memo import answered_otherwise, memo_key, plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
 from dalenius.errors import (
@@ -406,7 +406,7 @@ class Curator:
         return overlaps
 
     def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
-        """The key of the answer and the digest of its plan: of a stored answer in other words or under an earlier law, or of this plan."""
+        """The key of the answer and the digest of its plan: of a stored answer in other words, or of this plan."""
         fixed, domain = plan_digest(plan, self.policy), self.holding.domain_digest
         key = memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed)
         look = {"domain_digest": domain, "fingerprint": fingerprint}
@@ -414,9 +414,7 @@ class Curator:
             same = answered_otherwise(self.ledger, plan, form, self.policy, **look)
             if same is not None:
                 return same
-        if not may_differ(plan) or self.ledger.find(key) is not None:
-            return key, fixed
-        return published_before(self.ledger, plan, form, self.policy, **look) or (key, fixed)
+        return key, fixed
 
     def _complete(
         self,

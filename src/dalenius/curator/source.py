@@ -1,11 +1,10 @@
 """The file behind a data set: opened once, judged once, tied to its version, and recognised ever after."""
 
 import time
-from dataclasses import replace
 from functools import cached_property
 
-from dalenius.core.contracts import ConnectedSource, FileSource, RuledSource, Source, StampedSource
-from dalenius.core.domain import FIRST_ROW_CHOICE, Domain
+from dalenius.core.contracts import ConnectedSource, FileSource, Source, StampedSource
+from dalenius.core.domain import Domain
 from dalenius.core.sealed import Confidential
 from dalenius.engines._choice import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
@@ -18,8 +17,6 @@ from dalenius.spec.canonical import digest
 from dalenius.spec.content import check_consent
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
-
-_ROW_CHOICE = " row choice "
 
 
 class Holding:
@@ -35,7 +32,7 @@ class Holding:
     ) -> None:
         self.document = document
         self.ledger = ledger
-        self.domain: Domain = self._as_registered(document.domain())
+        self.domain: Domain = document.domain()
         self._data = data
         self._source: Source | None = None
         self._checked: tuple[object, ...] | None = None
@@ -55,14 +52,6 @@ class Holding:
             secret = self.ledger.secret(self.domain.population)
             self._source = open_source(self.document, self.domain, secret=secret, data=self._data)
         return self._source
-
-    def _as_registered(self, domain: Domain) -> Domain:
-        """The declaration, with the rows of a person chosen as they were when this version was registered."""
-        registration = self.ledger.registration(domain.name, domain.version)
-        if domain.unit_id is None or registration is None:
-            return domain
-        rule = registration.fingerprint.partition(_ROW_CHOICE)[2]
-        return replace(domain, row_choice=int(rule or FIRST_ROW_CHOICE))
 
     def close(self) -> None:
         """Let go of the data."""
@@ -136,16 +125,9 @@ class Holding:
                 declared=declared,
             )
 
-    def _fingerprint(self, registered: str = "") -> str:
-        """The digest of the data, and the rule by which rows are chosen where there are persons to choose them from."""
-        source, secret = self.source, self.ledger.secret(self.domain.population)
-        if registered and isinstance(source, RuledSource):
-            content = source.fingerprint_like(registered, secret)
-        else:
-            content = source.fingerprint(secret)
-        rule = self.domain.row_choice
-        is_numbered = self.domain.unit_id is not None and rule != FIRST_ROW_CHOICE
-        return f"{content}{_ROW_CHOICE}{rule}" if is_numbered else content
+    def _fingerprint(self) -> str:
+        """Return the keyed digest of the data."""
+        return self.source.fingerprint(self.ledger.secret(self.domain.population))
 
     def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""
@@ -170,7 +152,7 @@ class Holding:
         if stamp is not None and (stamp == self._checked or self._was_seen(fingerprint, stamp)):
             self._checked = stamp
             return fingerprint
-        if self._fingerprint(fingerprint) != fingerprint:
+        if self._fingerprint() != fingerprint:
             raise DataChanged(
                 "The file is not the one that was registered; give it a new version and register that."
             )
@@ -197,7 +179,7 @@ class Holding:
         """Whether what was read is what was registered: by the stamp of the data, or by hashing again without one."""
         if self._checked is not None:
             return self._stamp() == self._checked
-        return self._fingerprint(fingerprint) == fingerprint
+        return self._fingerprint() == fingerprint
 
     def _stamp(self) -> tuple[object, ...] | None:
         """What changes whenever the data may have changed; None where there is no such thing to watch."""

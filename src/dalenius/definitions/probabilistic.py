@@ -42,7 +42,6 @@ class Probabilistic:
     scope: ClassVar[Scope] = Scope.EVERYWHERE
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     page: ClassVar[str] = MASTER
-    is_recalibrated: ClassVar[bool] = True
     # Pure noise never fails and truncated noise sometimes does, for hardly less variance.
     by_name_only: ClassVar[tuple[str, ...]] = ("truncated_laplace",)
     warnings: ClassVar[tuple[str, ...]] = ()

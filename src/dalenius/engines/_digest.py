@@ -1,7 +1,7 @@
 """The digest that ties data to a version: leaves of four mebibytes, hashed side by side, under one keyed root.
 
 A leaf is the SHA-256 of its bytes and never leaves the process; the root is a keyed BLAKE2 hash of lengths and leaves. Threads share the
-leaves, because hashing lets go of the interpreter. Registrations from before hold a keyed BLAKE2 hash of all bytes, one after another.
+leaves, because hashing lets go of the interpreter.
 """
 
 import hmac
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from dalenius.engines._threads import threads
 
@@ -19,23 +19,8 @@ LEAF = 1 << 22
 _MOST_THREADS = 4
 
 
-class Digest(Protocol):
-    """Takes content and gives one text for all of it."""
-
-    def update(self, content: Any) -> None:
-        """Bytes, or an array of them."""
-
-    def add_file(self, path: Path) -> None:
-        """Size and bytes of a file."""
-
-    def hexdigest(self) -> str:
-        """The digest of all that was added."""
-
-
 class TreeDigest:
     """Leaves of four mebibytes under a keyed root."""
-
-    mark: ClassVar[str] = "tree-"
 
     def __init__(self, key: bytes) -> None:
         self._root = hmac.new(key, b"dalenius tree 1\n", digestmod=lambda: blake2b(digest_size=32))
@@ -56,7 +41,7 @@ class TreeDigest:
 
     def hexdigest(self) -> str:
         """The digest of all that was added."""
-        return self.mark + self._root.hexdigest()
+        return self._root.hexdigest()
 
     def _add(self, size: int, leaves: Iterable[Any], hashed: Any) -> None:
         self._root.update(size.to_bytes(8, "little"))
@@ -81,25 +66,3 @@ def _read(descriptor: int, start: int) -> bytes:
         leaf.update(part)
         start += len(part)
     return leaf.digest()
-
-
-class PlainDigest:
-    """All bytes one after another, as registrations from before have it."""
-
-    def __init__(self, key: bytes) -> None:
-        self._hash = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-
-    def update(self, content: Any) -> None:
-        """Bytes, or an array of them."""
-        self._hash.update(content)
-
-    def add_file(self, path: Path) -> None:
-        """Size and bytes of a file."""
-        self._hash.update(f"file {path.stat().st_size}\n".encode())
-        with path.open("rb") as stream:
-            while chunk := stream.read(LEAF):
-                self._hash.update(chunk)
-
-    def hexdigest(self) -> str:
-        """The digest of all that was added."""
-        return self._hash.hexdigest()

@@ -1,6 +1,6 @@
 """Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and the texts behind them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,63 +36,6 @@ class People:
         """How many persons there are."""
         numbers = np.sort(self.numbers if self.present is None else self.numbers[self.present])
         return int((numbers[1:] != numbers[:-1]).sum()) + bool(len(numbers))
-
-    def crowds(self, most: int, factor: int) -> Iterator[tuple[IntArray, IntArray]]:
-        """Rows of the persons who have more than `most`, person after person, with how many rows each has; some persons at a time.
-
-        Numbers are multiplied by a secret odd factor, and what the high bits of the products do not tell apart is told
-        apart by the numbers. Whatever the numbers are, that is rare, and so the order of work tells nothing of them.
-        """
-        bits = max(1, len(self.numbers).bit_length())
-        places = self._places(bits, factor)
-        start = 0
-        while start < len(places):
-            stop = _end_of_run(places, start + ROWS_AT_ONCE, bits)
-            part = places[start:stop]
-            start = stop
-            rows, sizes = _long_runs(part >> np.uint64(bits), part & np.uint64(2**bits - 1), most)
-            numbers = self.numbers[rows]
-            if np.count_nonzero(numbers[1:] != numbers[:-1]) >= max(1, len(sizes)):
-                # Some run of equal high bits holds two persons.
-                order = np.argsort(numbers)
-                rows, sizes = _long_runs(numbers[order], rows[order], most)
-            yield rows, sizes
-
-    def _places(self, bits: int, factor: int) -> NDArray[np.uint64]:
-        """Sorted words: the high bits of each row's number times the factor, then the row."""
-        places = np.empty(len(self.numbers), dtype=np.uint64)
-        for start in range(0, len(places), ROWS_AT_ONCE):
-            part = places[start : start + ROWS_AT_ONCE]
-            np.multiply(
-                self.numbers[start : start + ROWS_AT_ONCE].astype(np.int64, copy=False).view(np.uint64),
-                np.uint64(factor),
-                out=part,
-            )
-            part >>= np.uint64(bits)
-            part <<= np.uint64(bits)
-            part |= np.arange(start, start + len(part), dtype=np.uint64)
-        if self.present is not None:
-            places = places[self.present]
-        places.sort()
-        return places
-
-
-def _end_of_run(places: NDArray[np.uint64], stop: int, bits: int) -> int:
-    """The end of the run of equal high bits that goes over a place."""
-    if stop >= len(places):
-        return len(places)
-    last = places[stop - 1] | np.uint64(2**bits - 1)
-    return int(np.searchsorted(places, last, side="right"))
-
-
-def _long_runs(values: NDArray[Any], rows: NDArray[Any], most: int) -> tuple[IntArray, IntArray]:
-    """Rows of values of which more than `most` follow one another, and how many of each there are."""
-    ends = np.flatnonzero(np.append(values[1:] != values[:-1], np.full(min(1, len(values)), True)))
-    sizes = np.diff(ends, prepend=-1)
-    is_long = sizes > most
-    if not is_long.all():
-        rows, sizes = rows[np.repeat(is_long, sizes)], sizes[is_long]
-    return rows.view(np.int64), sizes
 
 
 def people_of(chunks: Sequence[Any]) -> People:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.contracts import Source
-from dalenius.core.domain import NEWEST_ROW_CHOICE, Domain, Variable
+from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
@@ -39,7 +39,7 @@ from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._columns import Column, Factored, IntegerMap, expanded
 from dalenius.engines._contribution import CountingRows, code_type, kept_rows
 from dalenius.engines._declared import check_columns, check_pair
-from dalenius.engines._digest import Digest, PlainDigest, TreeDigest
+from dalenius.engines._digest import TreeDigest
 from dalenius.engines._features import RowsOfPersons
 from dalenius.engines._grid_counts import GridCounts, counted_variable
 from dalenius.engines._joint import MOST_COMBINATIONS
@@ -281,14 +281,7 @@ class DuckDBSource:
 
     def fingerprint(self, key: bytes) -> str:
         """Keyed digest of the files' bytes, or of the declared columns of a frame."""
-        return self._digested(TreeDigest(key))
-
-    def fingerprint_like(self, registered: str, key: bytes) -> str:
-        """The same by the rule under which the data were registered."""
-        is_tree = registered.startswith(TreeDigest.mark)
-        return self.fingerprint(key) if is_tree else self._digested(PlainDigest(key))
-
-    def _digested(self, digest: Digest) -> str:
+        digest = TreeDigest(key)
         logs = [Path(f"{path}.wal") for path in self._relation.files]
         for path in [*self._relation.files, *(log for log in logs if log.exists())]:
             digest.add_file(path)
@@ -591,7 +584,7 @@ class DuckDBSource:
     def _has_numbered_persons(self) -> bool:
         """Whether persons have numbers by themselves, so that no column of them need be held."""
         kind = self._types[str(self.domain.unit_id)]
-        return kind in _INTEGERS and kind != "BOOLEAN" and self.domain.row_choice == NEWEST_ROW_CHOICE
+        return kind in _INTEGERS and kind != "BOOLEAN"
 
     def _bounded_by_chunks(self) -> dict[str, NDArray[Any]] | None:
         """The same while rows are read, where the codes of a row fit into one word; None where they do not."""

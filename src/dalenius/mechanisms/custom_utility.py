@@ -60,7 +60,6 @@ class CustomUtility:
     packed: int
     name: ClassVar[str] = "custom_utility"
     is_default: ClassVar[bool] = False
-    is_recalibrated: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = CustomUtilityParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("McSherry & Talwar (2007)",))
 

@@ -54,7 +54,6 @@ class MaxEntropy(finite_noise.SquaredExponential):
     limit: int
     name: ClassVar[str] = "max_entropy"
     is_default: ClassVar[bool] = False
-    is_recalibrated: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = MaxEntropyParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
 

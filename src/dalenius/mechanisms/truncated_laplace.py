@@ -63,7 +63,6 @@ class TruncatedLaplace:
     limit: int
     name: ClassVar[str] = "truncated_laplace"
     is_default: ClassVar[bool] = True
-    is_recalibrated: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = TruncatedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(

@@ -65,7 +65,6 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     limit: int
     name: ClassVar[str] = "truncated_normal"
     is_default: ClassVar[bool] = False
-    is_recalibrated: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = TruncatedNormalParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
