@@ -48,13 +48,6 @@ PRIVACY: dict[str, dict[str, Any]] = {
     "rho": {"rho": 3},
     "mechanism": {"mechanism": "staircase"},
     "strategy": {"strategy": "split"},
-    "price": {
-        "definition": "approximate",
-        "epsilon": 1,
-        "delta": "1e-6",
-        "strategy": "residual",
-        "price": "loss",
-    },
     "group": {"group": 2},
     "waves": {"waves": 2},
     "noise": {

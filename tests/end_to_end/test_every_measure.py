@@ -131,10 +131,10 @@ def listed(release: Release, truths: Callable[..., Cells], wrong: Callable[..., 
 
 
 def counted(ask: Asked) -> None:
-    """Along margins, priced by the loss, of records of their own; a secret sample; weights; two waves; a group."""
+    """Along margins, of records of their own; a secret sample; weights; two waves; a group."""
     one, old = np.ones(len(ask.age)), ask.age >= 40
     lists = {"rows": ["sex", "latino", "educ"], "margins": [["educ"], ["sex", "latino"], []]}
-    privacy = {"definition": "approximate", "epsilon": 10, "delta": "1e-6", "price": "loss"}
+    privacy = {"definition": "approximate", "epsilon": 10, "delta": "1e-6"}
     found = ask("count", privacy, **lists, universe="own", where={"age": {"at_least": 40}})
     listed(found, lambda *a: ask.cells(one, *a, kept=old), lambda *a: ask.cells(one, *a), "count")
     schools, squares = ask.cells(one, "educ"), ask.cells(ask.weight**2, "educ")

@@ -56,7 +56,7 @@ def check_keys(request: RequestDocument, stored: Release) -> None:
     for key, named, used in (
         ("mechanism", privacy.mechanism, about.mechanism),
         ("strategy", privacy.strategy, about.strategy),
-        ("objective", None if table.objective == "sum" else table.objective, made.get("objective")),
+        ("objective", None if table.objective == "cells" else table.objective, made.get("objective")),
         ("weights", list(map(str, table.weights)) or None, None),
         ("options", dict(privacy.options) or None, made.get("options")),
     ):

@@ -76,7 +76,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
 def _currencies(asked: BatchAsked) -> list[Spend]:
     """Ways to spend the promise: as epsilon, as rho, or both."""
     try:
-        return [purse.part for purse in purses(asked.definition, asked.budget)]
+        return [purse.part for purse in purses(asked.definition, asked.budget) if not purse.is_by_loss]
     except Unsupported:
         return []
 

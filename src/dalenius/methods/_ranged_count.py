@@ -38,7 +38,7 @@ from dalenius.measurements.factored_table import FactoredTable
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods._priced import priced
-from dalenius.methods.margins.setting import Allotment, purses, with_price_said, within_loss
+from dalenius.methods.margins.setting import Allotment, purses, within_loss
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
@@ -84,7 +84,7 @@ def plan_ranged(question: Question) -> TablePlan:
     )
     cell = sqrt(float(best.law.variances.max()))
     reach = joint.reach([best.step.law], 0.95)
-    plan = priced(
+    return priced(
         question,
         (best.step,),
         _assembling(law, space),
@@ -103,7 +103,6 @@ def plan_ranged(question: Question) -> TablePlan:
         warnings=(remark("ranges", error=f"{reach * best.error:,.1f}", cells=f"{reach * cell:,.1f}"),),
         refusal=f"{best.step.mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
-    return with_price_said(plan, question.price)
 
 
 def _workload(asked: Any, space: CellSpace) -> RangeWorkload:
@@ -166,7 +165,7 @@ def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
 
     options: list[_Option] = []
     refusal: DaleniusError | None = None
-    for purse in purses(question.definition, question.budget, question.price):
+    for purse in purses(question.definition, question.budget):
         if mechanism not in (None, purse.mechanism):
             continue
         for strategy in STRATEGIES:

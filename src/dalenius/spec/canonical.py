@@ -92,8 +92,6 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         content["noise"] = described(stated)
     if request.privacy.group > 1:
         content["group"] = request.privacy.group
-    if request.privacy.price != "rho":
-        content["price"] = request.privacy.price
     if request.table.expected is not None:
         content["expected"] = {
             "sha256": request.table.expected.sha256,

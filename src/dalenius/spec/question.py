@@ -129,11 +129,6 @@ class Question:
         strategy: str | None = self._take("strategy", self._request.privacy.strategy)
         return strategy
 
-    @property
-    def price(self) -> str:
-        """By what Gaussian noise is priced under (epsilon, delta)."""
-        return str(self._take("price", self._request.privacy.price))
-
     def parameter(self, name: str, default: object = None) -> Any:
         """One of the method's own keys."""
         return self._take(name, self._request.privacy.options.get(name, default))
@@ -163,11 +158,10 @@ class Question:
             "margins": table.margins != "none",
             "weights": bool(table.weights),
             "universe": table.universe is not None,
-            "objective": table.objective != "sum",
+            "objective": table.objective != "cells",
             "expected": table.expected is not None,
             "mechanism": privacy.mechanism is not None,
             "noise": bool(privacy.noise),
             "strategy": privacy.strategy is not None,
-            "price": privacy.price != "rho",
         } | dict.fromkeys((key for key in privacy.options if key != "statistic"), True)
         return [name for name, is_written in written.items() if is_written and name not in self._read]

@@ -262,10 +262,6 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " ist rechnerisch: Es gilt gegen alle, die solches Rauschen nicht von zufälligem unterscheiden können, solange der Schlüssel"
         " geheim bleibt.",
     },
-    "price_not_used": {
-        "en": 'price = "loss" changes nothing here: {noise} noise has the least error, and its price is the same by either rule.',
-        "de": 'price = "loss" ändert hier nichts: {noise}-Rauschen hat den kleinsten Fehler und kostet nach beiden Regeln dasselbe.',
-    },
     "ranges": {
         "en": "Measured for sums over ranges: those that were asked for are off by about ± {error} (95 %), single cells by up to ± {cells}.",
         "de": "Gemessen für Summen über Bereiche: die verlangten weichen um etwa ± {error} ab (95 %), einzelne Zellen um bis zu ± {cells}.",

@@ -61,10 +61,10 @@ class TablePart(Part):
     weights: tuple[Exact, ...] = Field(
         default=(), max_length=MARGINS, description="Importance of each listed margin."
     )
-    objective: Literal["sum", "cells", "tables", "maximum", "relative"] = Field(
-        default="sum",
+    objective: Literal["cells", "tables", "maximum", "relative"] = Field(
+        default="cells",
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), the"
-        " largest one (maximum), or relative errors by expected size (relative). sum is cells with the strategies of the first version.",
+        " largest one (maximum), or relative errors by expected size (relative).",
     )
     expected: ExpectedPart | None = Field(
         default=None, description="Where the expected sizes of cells are read from, for relative errors."
@@ -143,11 +143,6 @@ class PrivacyPart(Part):
         ge=1,
         le=1000,
         description="How many waves of a series share the amounts: one release spends one part of so many.",
-    )
-    price: Literal["rho", "loss"] = Field(
-        default="rho",
-        description="How Gaussian noise of a list of margins is priced under (epsilon, delta): by its rho, or by its loss, which states the"
-        " same promise with less noise and charges the account a larger rho.",
     )
     noise: dict[Name, Stated] = Field(
         default_factory=dict, description="Parameters of the mechanism that is named; each states its own."

@@ -37,7 +37,6 @@ def table(
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
-    price: str | None = None,
     options: Mapping[str, Any] | None = None,
     show: Mapping[str, Any] | None = None,
     title: str = "",
@@ -81,7 +80,6 @@ def table(
             "mechanism": mechanism,
             "noise": noise,
             "strategy": strategy,
-            "price": price,
             "options": options,
         },
     }

@@ -1,5 +1,6 @@
 """Gaussian lists under (epsilon, delta) priced by their loss: less noise for the same promise, certified, with the rho that is charged."""
 
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -7,18 +8,18 @@ import pytest
 
 from dalenius.core.neighbours import Relation
 from dalenius.definitions.approximate import Approximate
-from dalenius.errors import Unsupported
-from dalenius.spec.canonical import canonical
-from dalenius.spec.load import load_request
+from dalenius.methods.margins.setting import affordable_rho
 from dalenius.testing.asking import plan_of
 from dalenius.testing.strategy_kit import branching, world
 
 STATED = {"definition": "approximate", "epsilon": 1, "delta": "1e-6"}
+# The largest rho whose conversion stays within them.
+BY_RHO = {"definition": "zero_concentrated", "rho": affordable_rho(Fraction(1), Fraction(1, 10**6))}
 LEVELS = [["v0", "v1"], ["v1.half"], []]
 
 
 def asked(margins: Any, names: list[str], **privacy: Any) -> dict[str, Any]:
-    return {"table": {"rows": names, "margins": margins}, "privacy": STATED | privacy}
+    return {"table": {"rows": names, "margins": margins}, "privacy": privacy}
 
 
 @pytest.mark.parametrize("relation", Relation)
@@ -29,7 +30,7 @@ def test_a_hundred_and_twenty_margins_take_an_eighth_less_variance(relation: Rel
     names = list(domain.variables)
     margins = [list(m) for m in combinations(names, 3)]
     by_rho, by_loss = (
-        plan_of(domain, asked(margins, names, price=price, strategy="residual")) for price in ("rho", "loss")
+        plan_of(domain, asked(margins, names, strategy="residual", **amounts)) for amounts in (BY_RHO, STATED)
     )
     assert by_loss.preview["rmse"] ** 2 < 0.89 * by_rho.preview["rmse"] ** 2
     # The account is charged the rho of the noise that is drawn.
@@ -42,23 +43,14 @@ def test_a_hundred_and_twenty_margins_take_an_eighth_less_variance(relation: Rel
 def test_levels_are_priced_by_their_loss_too() -> None:
     domain = branching()
     plans = [
-        plan_of(domain, asked(LEVELS, ["v0", "v1"], price=price, strategy="tree"))
-        for price in ("rho", "loss")
+        plan_of(domain, asked(LEVELS, ["v0", "v1"], strategy="tree", **amounts))
+        for amounts in (BY_RHO, STATED)
     ]
     assert plans[1].preview["rmse"] ** 2 < 0.89 * plans[0].preview["rmse"] ** 2
     profiles = [step.profile(plans[1].neighbours) for step in plans[1].measurements]
     assert Approximate().delta(profiles, plans[1].budget.epsilon) <= plans[1].budget.delta
 
 
-def test_the_key_is_part_of_the_question_and_refused_where_it_says_nothing() -> None:
-    domain = world((2, 3))
-    old, new = (
-        canonical(load_request(asked("all", ["v0", "v1"], price=price)), domain) for price in ("rho", "loss")
-    )
-    assert "price" not in old.content
-    assert new.content["price"] == "loss"
-    zcdp = {"definition": "zero_concentrated", "rho": "1/8", "price": "loss"}
-    with pytest.raises(Unsupported, match="loss"):
-        plan_of(domain, {"table": {"rows": ["v0"], "margins": "all"}, "privacy": zcdp})
-    with pytest.raises(Unsupported, match="price"):
-        plan_of(domain, {"table": {"rows": ["v0"]}, "privacy": STATED | {"price": "loss"}})
+def test_noise_that_is_best_by_either_price_stays() -> None:
+    plan = plan_of(world((2, 3)), asked([["v0"]], ["v0"], **STATED))
+    assert plan.mechanism == "discrete_laplace" and plan.cost.epsilon == 1

@@ -70,7 +70,7 @@ def test_without_noise_every_table_holds_the_clamped_totals(margins: Any, strate
 
 
 @pytest.mark.parametrize("margins", [LEVELS, "all"])
-@pytest.mark.parametrize("objective", ["sum", "cells", "tables", "maximum"])
+@pytest.mark.parametrize("objective", ["cells", "tables", "maximum"])
 @pytest.mark.parametrize("has_zeros", [False, True], ids=["", "with impossible cells"])
 def test_totals_stay_totals_whatever_is_made_small(margins: Any, objective: str, has_zeros: bool) -> None:
     declared = domain()

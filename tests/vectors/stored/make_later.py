@@ -95,7 +95,6 @@ def asked() -> Iterator[tuple[str, str, Request]]:
             request = {"table": table, "privacy": {"definition": name, **budget}}
             yield f"definition {name}, {measure}", "rows", request
     yield "group", "rows", {"table": CROSS, "privacy": TWO | {"group": 2}}
-    yield "price", "rows", {"table": FLAT, "privacy": TWO | {"price": "loss"}}
     yield "objective", "rows", {"table": FLAT | {"objective": "maximum"}, "privacy": RHO}
     for universe in ("own", "complete"):
         yield f"{universe} universe", "lossy", {"table": FLAT | {"universe": universe}, "privacy": RHO}

@@ -57,7 +57,6 @@ def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, lis
         impossible=impossible,
         zeros=zeros,
         amounts=request.amounts,
-        price=request.price,
     )
     return setting, spaces
 
@@ -74,7 +73,7 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     candidates: list[LevelCandidate] = []
     refusal: Exception | None = None
-    for purse in purses(setting.definition, setting.budget, setting.price):
+    for purse in purses(setting.definition, setting.budget):
         for strategy in strategies:
             if not hasattr(strategy, "along") or only not in (None, strategy.name):
                 continue
@@ -93,7 +92,8 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
     if not candidates:
         which = f"The strategy {only!r} is not" if only else "No strategy is"
         why = f" {refusal}" if refusal is not None else ""
-        raise Unsupported(f"{which} available along hierarchies under {setting.definition.name!r}.{why}")
+        where = "where impossible cells are shown" if setting.impossible else "along hierarchies"
+        raise Unsupported(f"{which} available {where} under {setting.definition.name!r}.{why}")
     return sorted(candidates, key=lambda option: option.score(setting))
 
 

@@ -52,7 +52,6 @@ class LevelSetting:
     impossible: tuple[int, ...] = ()
     zeros: tuple[tuple[int, IntArray], ...] = ()
     amounts: Amounts | None = None
-    price: str = "rho"
 
     def step(self, name: str, part: Part) -> UnpricedStep:
         """A level by a detail margin that is measured by itself."""

@@ -1,12 +1,12 @@
 """Margins along declared hierarchies, and tables with structural zeros: where the residual decomposition does not hold.
 
-Two strategies are compared: the interior alone (every margin is a sum of perturbed cells), and each margin by itself
-followed by dense least squares, on tables small enough for it.
+The interior alone is measured, and every margin is a sum of perturbed cells. It serves lists with too many impossible cells for least
+squares; all others are measured level by level (`along`).
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import prod, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,14 @@ from dalenius.core.law import FloatArray, Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
-from dalenius.errors import TooLarge, UnknownName, Unsupported
+from dalenius.errors import UnknownName, Unsupported
 from dalenius.linear import joint
-from dalenius.linear.nested import MOST_DENSE_CELLS, View, view_shape
+from dalenius.linear.nested import View
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
-_PARTS = 10**6
 
 
 def resolve(domain: Domain, axes: Sequence[Axis], margin: Sequence[str]) -> tuple[View, tuple[Axis, ...]]:
@@ -73,29 +72,17 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
 
 
 def plan(domain: Domain, request: MarginsAsked) -> Planned:
-    """The better of the two strategies, priced and ready."""
+    """The interior alone, priced and ready: every margin is a sum of its perturbed cells."""
     resolved = [resolve(domain, request.axes, m) for m in request.margins]
-    shape = tuple(len(axis) for axis in request.axes)
-    whole: View = tuple(tuple(range(n)) for n in shape)
-    plans = []
-    for purse in purses(request.definition, request.budget):
-        options = [("interior", [(whole, request.axes, Fraction(1))])]
-        if not request.structural_zeros and prod(shape) <= MOST_DENSE_CELLS and len(resolved) > 1:
-            power = 1 / 3 if purse.currency == "epsilon" else 1 / 2
-            parts = shares([float(prod(view_shape(v))) ** power for v, _ in resolved])
-            options.append(("split", [(v, a, p) for (v, a), p in zip(resolved, parts, strict=True)]))
-        for name, steps in options:
-            if request.strategy in (None, name):
-                plans.append(_priced(request, purse, name, steps, resolved))
-    if not plans:
-        where = "where impossible cells are shown" if request.structural_zeros else "along hierarchies"
-        raise Unsupported(
-            f"The strategy {request.strategy!r} is not available {where} with this objective. Leave it out, name 'interior', or write"
-            ' objective = "cells" and name none.'
-        )
+    whole: View = tuple(tuple(range(len(axis))) for axis in request.axes)
+    steps = [(whole, request.axes, Fraction(1))]
+    plans = [
+        _priced(request, purse, "interior", steps, resolved)
+        for purse in purses(request.definition, request.budget)
+        if not purse.is_by_loss
+    ]
     score = 1 if request.objective == "maximum" else 0
-    best = min(plans, key=lambda option: option[0][score])
-    (_, measurements, law, preview) = best
+    (_, measurements, law, preview) = min(plans, key=lambda option: option[0][score])
     preview["alternatives"] = [
         {
             "strategy": o[3]["strategy"],
@@ -106,26 +93,6 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
         for o in plans
     ]
     return measurements, law, _assemble(request, resolved, law), preview
-
-
-def shares(raw: Sequence[float]) -> list[Fraction]:
-    """Shares of one budget in proportion to `raw`: each at least one part in a million, together exactly the whole.
-
-    >>> [str(share) for share in shares([1e-9, 1.0, 3.0])]
-    ['1/1000000', '249999/1000000', '3/4']
-    """
-    if len(raw) > _PARTS:
-        raise TooLarge(
-            f"A budget is divided among at most {_PARTS:,} margins.", received=len(raw), limit=_PARTS
-        )
-    total = sum(raw)
-    whole = [max(int(r / total * _PARTS), 1) for r in raw]
-    # What rounding left goes to the largest; what the smallest got beyond their due is taken from the largest.
-    left = _PARTS - sum(whole)
-    for k in sorted(range(len(raw)), key=lambda k: -whole[k]):
-        change = max(left, 1 - whole[k])
-        whole[k], left = whole[k] + change, left - change
-    return [Fraction(part, _PARTS) for part in whole]
 
 
 def _priced(

@@ -28,26 +28,18 @@ from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
 from dalenius.methods.margins.setting import (
-    LOSS,
     Allotment,
     Candidate,
     MarginsAsked,
     Setting,
     purses,
-    with_price_said,
     within_loss,
 )
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.question import Question
 
 STRATEGIES = "methods.margins.strategies"
-OBJECTIVES = ("weighted", "cells", "tables", "maximum")
-NEW_OBJECTIVES = ("cells", "tables")
-"""Objectives for which lists along hierarchies are measured level by level; the others plan as they always did."""
-
-
-MOST_ADVISED = 50
-"""Margins of a list for which a preview works out what another objective would give."""
+OBJECTIVES = ("cells", "tables", "maximum")
 
 
 def plan_margins(
@@ -81,13 +73,11 @@ def plan_margins(
         question.definition,
         question.neighbours,
         weights=weights or None,
-        objective="weighted" if objective == "sum" else objective,
+        objective=objective,
         strategy=question.strategy,
         mechanism=question.mechanism or only,
         amounts=amounts,
-        price=question.price,
     )
-    plan = with_price_said(plan, question.price)
     return plan if expected is None else _relative(plan, expected)
 
 
@@ -120,11 +110,10 @@ def plan_list(
     neighbours: Neighbours | None = None,
     *,
     weights: Sequence[float] | None = None,
-    objective: str = "weighted",
+    objective: str = "cells",
     strategy: str | None = None,
     mechanism: str | None = None,
     amounts: Amounts | None = None,
-    price: str = "rho",
 ) -> TablePlan:
     """The plan with the least expected error for a list of margins; () is the grand total.
 
@@ -142,8 +131,6 @@ def plan_list(
     total = None
     if amounts is None:
         total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
-    elif objective == "weighted":
-        objective = "cells"
     where = (*where, *inside_filters(domain, axes))
     request = MarginsAsked(
         axes=axes,
@@ -159,21 +146,14 @@ def plan_list(
         structural_zeros=zeros,
         total=total,
         amounts=amounts,
-        price=price,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     has_zeros = (
         not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
     )
     is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
-    # Lists that plan as they always did are of counts.
-    is_new = objective in NEW_OBJECTIVES or price == LOSS or amounts is not None
-    if is_along or ((is_nested or has_zeros) and is_new):
+    if is_along or is_nested or has_zeros:
         return _along(domain, request)
-    if is_nested or has_zeros:
-        measurements, law, assemble, preview = nested.plan(domain, request)
-        preview |= _advice(domain, request, preview)
-        return finish(request, measurements, law, assemble, preview)
     wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
     workload = Workload(tuple(len(a) for a in axes), wanted, request.weights)
     if objective == "tables":
@@ -191,7 +171,6 @@ def plan_list(
         mechanism=mechanism,
         total=request.total,
         amounts=amounts,
-        price=price,
     )
     return _best(request, setting, every_option(setting, only=strategy))
 
@@ -204,25 +183,8 @@ def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
         is_served = request.structural_zeros and request.strategy in (None, "interior")
         if not is_served or request.amounts is not None:
             raise
-        measurements, law, assemble, preview = nested.plan(domain, replace(request, strategy="interior"))
+        measurements, law, assemble, preview = nested.plan(domain, request)
         return finish(request, measurements, law, assemble, preview | {"note": str(error).rstrip(".")})
-
-
-def _advice(domain: Domain, request: MarginsAsked, preview: dict[str, Any]) -> dict[str, str]:
-    """What a request that plans as it always did could have instead."""
-    if request.strategy is not None or len(request.margins) > MOST_ADVISED:
-        return {}
-    try:
-        option = along.best(domain, replace(request, objective="cells"))
-    except (Unsupported, ParameterError, TooLarge):
-        return {}
-    if option["rmse"] > 0.99 * float(preview["rmse"]):
-        return {}
-    return {
-        "note": ("weights only decide between strategies here; " if request.weights else "")
-        + f'objective = "cells" measures level by level ({option["strategy"]}): root mean square'
-        f" {option['rmse']:,.2f} instead of {preview['rmse']:,.2f}"
-    }
 
 
 def _first(request: MarginsAsked, options: Iterable[nested.Planned]) -> TablePlan:
@@ -247,7 +209,7 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
         )
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     options: list[Candidate] = []
-    for purse in purses(setting.definition, setting.budget, setting.price):
+    for purse in purses(setting.definition, setting.budget):
         for strategy in strategies:
             if not hasattr(strategy, "option") or only not in (None, strategy.name):
                 continue

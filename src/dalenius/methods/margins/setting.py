@@ -12,7 +12,6 @@ from dalenius.core.contracts import Definition, Measurement, Mechanism, Statisti
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
@@ -22,13 +21,11 @@ from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Margin, Workload
 from dalenius.linear.optimal import Pattern, patterns
 from dalenius.measurements.noisy import Noisy
-from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 PARTS = 10**6
 LEAST_VARIANCE = 1e-12
-LOSS = "loss"
 _MOST_BACK = 6
 Key = TypeVar("Key")
 """What has a share: a margin, or a level by a margin."""
@@ -51,7 +48,6 @@ class MarginsAsked:
     structural_zeros: frozenset[tuple[int, ...]]
     total: int | None
     amounts: Amounts | None = None
-    price: str = "rho"
 
     @property
     def measure(self) -> str:
@@ -128,7 +124,6 @@ class Setting:
     mechanism: str | None
     total: int | None
     amounts: Amounts | None = None
-    price: str = "rho"
 
     def step(self, name: str, margin: Margin) -> UnpricedStep:
         """A margin that is measured by itself."""
@@ -175,14 +170,12 @@ class Allotment:
         return registry.get("definitions", name)(), Budget(definition=name, **amounts)
 
 
-def purses(definition: Definition, budget: Budget, price: str = "rho") -> tuple[Allotment, ...]:
-    """The currencies in which a definition's budget can be spent; Gaussian noise is priced by its rho, or by its loss."""
+def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
+    """The currencies in which a definition's budget can be spent.
+
+    Under (epsilon, delta) Gaussian noise is priced by its loss where one step states it, and otherwise by the rho that implies the budget.
+    """
     name = definition.name
-    if price == LOSS:
-        if name != "approximate" or budget.epsilon is None or budget.delta is None:
-            raise Unsupported(f'price = "{LOSS}" is for (epsilon, delta); under {name!r} rho is exact.')
-        largest = largest_rho(budget.epsilon, budget.delta)
-        return (*purses(definition, budget), Allotment(currency="rho", amount=largest, is_by_loss=True))
     if definition.scope is not Scope.EVERYWHERE:
         raise Unsupported(f"Margins are planned under definitions that hold everywhere; {name!r} does not.")
     if name == "pure" and budget.epsilon is not None:
@@ -191,16 +184,15 @@ def purses(definition: Definition, budget: Budget, price: str = "rho") -> tuple[
         return (Allotment(currency="rho", amount=budget.rho),)
     if budget.epsilon is not None and budget.delta is not None:
         rho = affordable_rho(budget.epsilon, budget.delta)
-        return (Allotment(currency="epsilon", amount=budget.epsilon), Allotment(currency="rho", amount=rho))
+        amounts = (
+            Allotment(currency="epsilon", amount=budget.epsilon),
+            Allotment(currency="rho", amount=rho),
+        )
+        if name != "approximate":
+            return amounts
+        largest = largest_rho(budget.epsilon, budget.delta)
+        return (*amounts, Allotment(currency="rho", amount=largest, is_by_loss=True))
     raise Unsupported(f"Margins are not planned under {name!r}.")
-
-
-def with_price_said(plan: TablePlan, price: str) -> TablePlan:
-    """The plan; it says so where no step of it is priced by its loss, although that was asked for."""
-    is_used = any(getattr(step, "has_curve", False) for step in plan.measurements)
-    if price != LOSS or is_used:
-        return plan
-    return replace(plan, advice=(*plan.advice, remark("price_not_used", noise=plan.mechanism)))
 
 
 Option = TypeVar("Option")

@@ -48,7 +48,7 @@ def request_of(
     for key in ("universe", "weight"):
         if described.get(key):
             table[key] = described[key]
-    if described.get("objective") not in (None, "sum"):
+    if described.get("objective") not in (None, "cells"):
         table["objective"] = described["objective"]
     privacy = dict(described.get("privacy", {}))
     for key in ("mechanism", "strategy", "options"):
