@@ -5,7 +5,7 @@ Guarantee
     else). `data`: cut to {f - 1, f, f + 1} around the exact answer; epsilon-iDP at the data, and nothing more.
 Requires
     One row to a unit. `data` must be acknowledged by name: its answers give f away after a handful of queries, and the
-    fewer the smaller epsilon is (`audit.attacks.clamp`).
+    fewer the smaller epsilon is (`dalenius attack clamp`).
 Noise
     Discrete Laplace of rate epsilon. Expected |error| with a = exp(-epsilon): 2a/(1 - a^2) without a clamp (and a public
     n far away), 2a/(1 + a) clamped to the data.
