@@ -8,18 +8,10 @@ import numpy as np
 import pytest
 
 from dalenius.core.budget import Cost
+from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import (
-    Clip,
-    Filter,
-    LabelsQuery,
-    Norm,
-    RowsQuery,
-    SizesQuery,
-    TableQuery,
-    ValuesQuery,
-)
+from dalenius.core.query import Clip, LabelsQuery, Norm, RowsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate

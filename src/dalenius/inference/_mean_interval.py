@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, Joint
+from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
@@ -27,27 +27,8 @@ METHOD = "all quotients within the noise of total and count, cut at the declared
 def mean_intervals(release: Release, table: Table, confidence: float, together: bool) -> IntervalTable:
     """Of every cell of a released table of means."""
     law = release.law
-    if isinstance(law, Joint) and law.structure == MEANS:
-        return _listed(release, law, table, confidence, together)
-    laws = [block.law for block in release.blocks]
-    if not isinstance(law, Joint) or law.structure != "mean" or len(laws) != 2:
+    if not isinstance(law, Joint) or law.structure != MEANS:
         raise Unsupported("This release does not hold the count and the total behind its means.")
-    counting, summing = laws
-    assert isinstance(counting, Additive) and isinstance(summing, Additive)
-    cells = table.space.size
-    level = simultaneous_confidence(confidence, cells) if together else confidence
-    # Half of the error probability for each of the two noises.
-    near, far = ((one.half_width((1 + level) / 2) * float(one.step)) for one in (counting, summing))
-    counts, totals = (block.values * float(one.step) for block, one in zip(release.blocks, laws, strict=True))  # type: ignore[union-attr]
-    low, high = _limits(release, table)
-    centre = float(Fraction(str(law.parameters["centre"])))
-    return _quotients(
-        table, (counts, near), (totals, far), centre, (low, high), confidence, is_simultaneous=together
-    )
-
-
-def _listed(release: Release, law: Joint, table: Table, confidence: float, together: bool) -> IntervalTable:
-    """Of a list, whose counts and totals are shown beside the means."""
     beside = {other.measure: other for other in release.tables if other.space.axes == table.space.axes}
     counts, totals = beside.get("count") or beside.get("weighted count"), beside.get("total")
     if counts is None or totals is None:

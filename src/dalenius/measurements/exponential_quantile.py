@@ -23,8 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.conditions import Filter
-from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours

@@ -2,41 +2,25 @@
 
 `error = "bootstrap"` takes both errors from noisy totals of resampled files.
 
-`error = "sampling"` gives both errors: nine tenths of the budget go to the totals and one to the squares. `error = "noise"` leaves
-the squares out. Where the number of rows is public it is not paid for. With `weight` it is the weighted mean, with the error of the design.
-
-A request without `error` is the older question, which stays as it was: a centred total and a count, measured side by side with
-half of the budget each, and divided. Neither is biased, their ratio is nearly unbiased, and where the released count is below one
-there is no mean. Both are of the same rows: those that have the number. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
+Both errors are given: nine tenths of the budget go to the totals and one to the squares; `error = "noise"` leaves the squares out. Where
+the number of rows is public it is not paid for, and squares are measured beside the total for nothing. With `weight` it is the weighted
+mean, with the error of the design. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
 error in a cell of so many records.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
-from math import sqrt
-from statistics import NormalDist
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from dalenius.core.domain import DROP
-from dalenius.core.estimate import Draws
-from dalenius.core.law import Joint
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Aggregate
-from dalenius.core.release import Block, Table
-from dalenius.errors import Unsupported
+from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.estimates import BOOTSTRAP
-from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
-from dalenius.methods._design import no_sampling
 from dalenius.methods._moments import (
     CLIPPED,
     SAMPLING,
-    TYPICAL,
     MeasuredPart,
     check_size,
     constants,
@@ -50,19 +34,16 @@ from dalenius.methods._moments import (
     wants_sampling,
     whole_size,
 )
-from dalenius.methods._priced import additive_table, limits_of, priced, share
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates, with_squares
 from dalenius.methods._weighted import fixed_weight
 from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.methods.margins.means import plan_means
 from dalenius.methods.margins.weighted import refuse_design
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
-from dalenius.statistics.count import Count
 from dalenius.statistics.joint_moments import JointMoments
-from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mean import Mean
 
 __all__ = ["MeanMethod"]
@@ -86,7 +67,6 @@ class MeanParameters(Part):
     bound_clipped: Literal[True] | None = None
     regularise: Exact | None = None
     common_weight: Exact | None = None
-    moments: Literal["together"] | None = None
 
 
 class MeanMethod:
@@ -113,10 +93,8 @@ class MeanMethod:
         "bound_clipped": "learn_bounds",
         "regularise": "weight",
         "common_weight": "weight",
-        "moments": 'error = "sampling"',
     }
     Parameters: ClassVar[type[Part]] = MeanParameters
-    form_keys: ClassVar[Mapping[str, Any]] = {"error": "sampling"}
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Mean of {of}",
@@ -217,7 +195,7 @@ class MeanMethod:
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """By the two totals, or as older requests were planned; at the data one total over a public number of rows."""
+        """By the two totals; at the data one total over a public number of rows."""
         if question.scope.is_data_dependent:
             return plan_mean_at_the_data(question)
         error = question.parameter("error")
@@ -237,9 +215,15 @@ class MeanMethod:
             return plan_means(question)
         if error == BOOTSTRAP:
             return _replicated(question)
-        return (
-            _older(question) if error is None else _moments(question, has_sampling=wants_sampling(question))
-        )
+        try:
+            return _moments(question, has_sampling=wants_sampling(question))
+        except TooLarge:
+            if error is not None:
+                raise
+            # Nobody asked for squares: without them there is the error of the noise.
+            return _moments(
+                question, has_sampling=False, further=(remark("squares_too_large", of=question.of),)
+            )
 
     @staticmethod
     def statistic(question: Question) -> Any:
@@ -249,13 +233,8 @@ class MeanMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those that did not."""
-        return "mean", with_squares(with_tail(parameters))
-
-    @staticmethod
-    def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """With the error of sampling, unless another one is asked for."""
-        return {"error": SAMPLING, **parameters}
+        """Without the usual error; with bootstrap errors it says whether squares are measured."""
+        return "mean", spelled(with_squares(with_tail(parameters)), error=SAMPLING)
 
 
 def _replicated(question: Question) -> TablePlan:
@@ -274,11 +253,11 @@ def _replicated(question: Question) -> TablePlan:
     )
 
 
-def _moments(question: Question, *, has_sampling: bool) -> TablePlan:
+def _moments(question: Question, *, has_sampling: bool, further: tuple[str, ...] = ()) -> TablePlan:
     """Two mirrored totals, or one where the count is public, and the squares if they are asked for."""
     bounds, size, query = question.bounds, public_size(question), rows_with(question)
-    if question.parameter("moments") is not None:
-        return _together(question, size, has_sampling=has_sampling)
+    if size is not None and has_sampling and bounds.low < bounds.high:
+        return _together(question, size)
     kept = 1 - SQUARES if has_sampling else Fraction(1)
     parts = [totals_part(question, query, size, kept)]
     if has_sampling:
@@ -290,25 +269,13 @@ def _moments(question: Question, *, has_sampling: bool) -> TablePlan:
         tuple(parts),
         {"size": size, "scale": bounds.step} | constants(bounds),
         (bounds.lower, bounds.upper),
-        warnings=(CLIPPED, *sampling_notes(question)),
+        warnings=(CLIPPED, *(further or sampling_notes(question))),
     )
 
 
-def _together(question: Question, size: int | None, *, has_sampling: bool) -> TablePlan:
+def _together(question: Question, size: int) -> TablePlan:
     """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace."""
-    if question.domain.draws in (Draws.CENSUS, Draws.CLUSTERS):
-        raise Unsupported(
-            f'moments = "together" measures the error of sampling. {no_sampling(question)}', key="moments"
-        )
-    if size is None or not has_sampling:
-        raise Unsupported(
-            'moments = "together" is for the mean of a public number of rows, with error = "sampling": relation = "replace", a declared'
-            " size, no rows, columns or conditions, and rules that keep every row.",
-            key="moments",
-        )
     bounds, query = question.bounds, rows_with(question)
-    if bounds.low == bounds.high:
-        raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
     is_pure = question.definition.name == "pure"
     statistic = JointMoments.of(query, bounds.low, bounds.high, is_pure=is_pure)
     width = bounds.high - bounds.low
@@ -328,78 +295,3 @@ def _together(question: Question, size: int | None, *, has_sampling: bool) -> Ta
         (bounds.lower, bounds.upper),
         warnings=(CLIPPED, *sampling_notes(question)),
     )
-
-
-def _older(question: Question) -> TablePlan:
-    """A count and a centred total for each cell, half of the budget each."""
-    bounds = question.bounds
-    centre = (bounds.low + bounds.high) // 2
-    half = share(question.budget, Fraction(1, 2))
-    # A row without the number is in no total, so it must not be in the count that the total is divided by.
-    may_lack = DROP in (bounds.missing, bounds.outside)
-    counting = Count(replace(question.query, value=question.of) if may_lack else question.query)
-    summing = MagnitudeTable(
-        query=replace(question.query, aggregate=Aggregate.TOTAL, value=question.of, centre=centre),
-        low=bounds.low - centre,
-        high=bounds.high - centre,
-    )
-    counted = f"count of rows with {question.of}" if may_lack else "count"
-    count = Noisy(counted, counting, question.choose(counting.sensitivity(question.neighbours), half))
-    total = Noisy(
-        f"total of {question.of} about the centre",
-        summing,
-        question.choose(summing.sensitivity(question.neighbours), half),
-        bounds.step,
-    )
-    offset, name = float(centre * bounds.step), f"mean of {question.of}"
-
-    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        counts = additive_table(blocks[0], "count")
-        return (ratio_about(offset, additive_table(blocks[1], "centred total"), counts, name), counts)
-
-    return priced(
-        question,
-        (count, total),
-        assemble,
-        # The law tells a mean over such rows from the one that counted every row: neither is served for the other.
-        law=Joint("mean", {"centre": str(centre * bounds.step)} | ({"counted": counted} if may_lack else {})),
-        mechanism=total.mechanism.name,
-        strategy="mean",
-        limits=limits_of(question),
-        preview=_preview(question, count, total),
-        warnings=(remark("mean"),),
-        refusal=f"The two halves of a mean do not fit {question.budget.definition!r}; use zero_concentrated.",
-    )
-
-
-def ratio_about(centre: float, totals: Table, counts: Table, name: str) -> Table:
-    """centre + total / count with its first-order variance; NaN where the released count is below one."""
-    enough = counts.values >= 1
-    n = np.where(enough, counts.values, np.nan)
-    mean = totals.values / n
-    variance = (totals.variance + mean**2 * counts.variance) / n**2
-    return Table(
-        name=name,
-        space=totals.space,
-        values=centre + mean,
-        variance=variance,
-        measure="mean",
-        is_unbiased=False,
-    )
-
-
-def _preview(question: Question, count: Noisy, total: Noisy) -> dict[str, Any]:
-    """The error in a cell of typical size, at the largest distance from the centre that a mean can have."""
-    space, bounds = question.space, question.bounds
-    size = question.domain.public_size
-    records = TYPICAL if size is None else max(1, size // space.size)
-    farthest = float(bounds.high - bounds.low) / 2 * float(bounds.step)
-    error = sqrt(total.law.variance + farthest**2 * count.law.variance) / records
-    return {
-        "cells": space.size,
-        "structural_zeros": len(space.structural_zeros),
-        "records": records,
-        "std_error": error,
-        "half_width_95": NormalDist().inv_cdf(0.975) * error,
-        "law": total.law.to_dict(),
-    }

@@ -73,6 +73,10 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Die Tabelle zeigt einen Teil von {names}. Datensätze mit anderen deklarierten Werten sind nirgends gezählt, und eine Summe ist"
         " die Summe der gezeigten.",
     },
+    "squares_too_large": {
+        "en": "There is no error of sampling: squares of {of} are too large in its declared steps. A coarser step or narrower bounds would allow it.",
+        "de": "Ein Stichprobenfehler fehlt: Quadrate von {of} sind in den erklärten Schritten zu groß. Ein gröberer Schritt oder engere Grenzen würden ihn erlauben.",
+    },
     "mean": {
         "en": "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",
         "de": "Ein Mittelwert ist ein Verhältnis zweier veröffentlichter Zahlen: nahezu unverzerrt, wo die Anzahl groß ist.",

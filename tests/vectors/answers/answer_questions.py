@@ -21,7 +21,7 @@ from answer_places import UNITS
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.testing import rule_kit
-from dalenius.testing.attackers import grammar
+from dalenius_lab.attackers import grammar
 
 ROOT = Path(__file__).parents[3]
 GENERATED = 300
