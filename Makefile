@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 # Compiled modules are kept, or every process that a test starts compiles all of its packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo serve test lint types docs bench verify soak coverage branches minimum lock clean
+.PHONY: demo serve test test-long test-one lint types docs bench verify soak coverage branches minimum lock clean
 
 $(STAMP): pyproject.toml lab/pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -30,11 +30,22 @@ demo: $(STAMP)
 	$(BIN)/dalenius demo
 endif
 
-# The checks of the text side by side; then the tests, files of long ones first (tests/conftest.py says which).
-test: $(STAMP) $(SPARK)
+# The checks of the text side by side; then the tests, longest files first (tests/durations.json, which the first two targets renew
+# when they are called with RECORD=--record-durations).
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(RECORD)
+test: $(STAMP)
 	$(MAKE) --no-print-directory -j 2 --output-sync=target lint types
 	tools/system-packages
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not long"
+
+# What needs another system or a matrix of settings.
+test-long: $(STAMP) $(SPARK)
+	tools/system-packages
+	$(PYTEST) -m long
+
+# The tests of one package and its kit, without the longest: make test-one PACKAGE=ledger
+test-one: $(STAMP)
+	$(BIN)/pytest -q --within 14 -m "not long" tests/$(PACKAGE) $(wildcard tests/conformance/test_$(PACKAGE).py)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -61,7 +72,7 @@ soak: $(STAMP)
 
 # Which lines the tests reach; one line of percent, and build/coverage for a look.
 coverage: $(STAMP) $(SPARK)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
+	$(PYTEST) --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 # Every branch of what keeps the budget and adds the noise, or a reason beside it; fails below 100 %. Several minutes.
 GUARDS := --ignore=tests/ledger/test_concurrency.py --ignore=tests/ledger/test_life.py # processes of their own, not counted
@@ -70,7 +81,7 @@ GUARDS += $(addprefix tests/curator/test_, batches.py inspection.py keyed_lists.
 GUARDS += $(addprefix tests/methods/test_, at_the_data.py block_models.py perturbed.py propose_test_release.py)
 GUARDS += $(addprefix tests/methods/test_, quantiles.py range_count.py sample_and_aggregate.py)
 branches: $(STAMP)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(GUARDS) --cov=dalenius.ledger --cov=dalenius.measurements --cov=dalenius.curator.gate --cov-fail-under=100 --cov-report=term-missing:skip-covered
+	$(PYTEST) $(GUARDS) --cov=dalenius.ledger --cov=dalenius.measurements --cov=dalenius.curator.gate --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 MINIMUM := build/minimum

@@ -1,9 +1,12 @@
 """Settings that all tests share, and the order that keeps two workers busy to the end."""
 
 import gc
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -21,33 +24,50 @@ settings.register_profile(
 settings.register_profile("soak", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("DALENIUS_HYPOTHESIS", "test"))
 
-# Files of long tests go first, the longest at the top: a worker that takes one last works while the other has ended.
-LONG = (
-    "tests/engines/test_spark.py",
-    "tests/docs/test_pages.py",
-    "tests/server/browser/test_journeys.py",
-    "tests/server/browser/test_accessibility.py",
-    "tests/ledger/test_concurrency.py",
-    "tests/server/api/test_live.py",
-    "tests/server/api/test_rules_as_analyst.py",
-    "tests/server/browser/",
-    "tests/redteam/",
-    "tests/end_to_end/",
-    "tests/engines/",
-    "tests/server/",
-    "tests/ledger/",
-    "tests/testing/",
-    "tests/conformance/",
-    "tests/curator/",
-    "tests/vectors/",
-    "tests/reproduce/",
-    "tests/methods/",
-    "tests/measurements/",
-)
+# Seconds of each test that takes longer than SHORT, as the last run with --record-durations measured them.
+DURATIONS = Path(__file__).with_name("durations.json")
+SHORT = 0.2
+# What a test that is not listed is taken to last.
+UNLISTED = 0.02
 
 
-def _turn(item: pytest.Item) -> int:
-    return next((number for number, start in enumerate(LONG) if item.nodeid.startswith(start)), len(LONG))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("durations")
+    group.addoption("--record-durations", action="store_true", help="keep the duration of every longer test")
+    group.addoption(
+        "--within", type=float, metavar="SECONDS", help="leave out the longest tests until the rest fits"
+    )
+
+
+def _recorded() -> dict[str, float]:
+    return json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+
+
+class _Recorder:
+    """Adds up what setup, call and teardown of each test took."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        """Files that were not run keep what was recorded of them, files that are gone do not."""
+        run = {name.partition("::")[0] for name in self._seconds}
+        root = DURATIONS.parent.parent
+        kept = {
+            name: seconds
+            for name, seconds in _recorded().items()
+            if (file := name.partition("::")[0]) not in run and (root / file).exists()
+        }
+        longer = {name: round(seconds, 1) for name, seconds in self._seconds.items() if seconds > SHORT}
+        DURATIONS.write_text(json.dumps(kept | longer, indent=0, sort_keys=True) + "\n")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Recorder())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,9 +87,29 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first; within a file, and among the others, the order stays."""
-    items.sort(key=_turn)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest files first, so that two workers end together; within a file the order stays."""
+    recorded = _recorded()
+    lasting = [recorded.get(item.nodeid, UNLISTED) for item in items]
+    if (limit := config.getoption("--within", None)) is not None:
+        within = set(_shortest(lasting, limit))
+        config.hook.pytest_deselected(items=[item for place, item in enumerate(items) if place not in within])
+        items[:] = [item for place, item in enumerate(items) if place in within]
+        lasting = [recorded.get(item.nodeid, UNLISTED) for item in items]
+    files: dict[Path, float] = defaultdict(float)
+    for item, seconds in zip(items, lasting, strict=True):
+        files[item.path] += seconds
+    items.sort(key=lambda item: -files[item.path])
+
+
+def _shortest(lasting: Sequence[float], limit: float) -> Iterator[int]:
+    """The places of the shortest that last at most `limit` together."""
+    spent = 0.0
+    for place in sorted(range(len(lasting)), key=lasting.__getitem__):
+        spent += lasting[place]
+        if spent > limit:
+            return
+        yield place
 
 
 @pytest.hookimpl(wrapper=True)

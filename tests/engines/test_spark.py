@@ -45,7 +45,7 @@ from dalenius.testing.stacked_data import (
 from dalenius.testing.toy import toy_domain
 
 pytestmark = [
-    pytest.mark.spark,
+    pytest.mark.long,
     pytest.mark.skipif(
         not (shutil.which("java") or os.environ.get("JAVA_HOME")),
         reason="Spark needs Java 17 or 21, and there is no java in PATH and no JAVA_HOME",
