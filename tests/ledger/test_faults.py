@@ -193,7 +193,6 @@ def test_names_that_the_ledger_does_not_know_are_refused(ledger, charge) -> None
         with pytest.raises(ParameterError, match=about):
             charge(**({"key": "02"} | change))
     assert set(ledger.left) == {"people"} and ledger.verify(is_anchored=False).is_ok
-    assert ledger.answered_plans("census", "2021", "pure") == [(stored.entry, "00", "plan")]
 
 
 def test_a_request_that_is_completed_elsewhere_is_quoted_at_its_full_cost(ledger, charge) -> None:

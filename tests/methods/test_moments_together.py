@@ -15,6 +15,7 @@ from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.linear.estimates import estimated
 from dalenius.spec.load import load_dataset
+from dalenius.statistics.joint_moments import JointMoments
 from dalenius.testing.asking import plan_of
 from dalenius.testing.tiny_prices import largest_price
 
@@ -35,7 +36,7 @@ def domain(size: int, high: int = 100, relation: str = "replace") -> Any:
 
 
 def asked(definition: str, **more: Any) -> dict[str, Any]:
-    table = {"measure": "mean", "of": "x", "error": "sampling", "moments": "together"}
+    table = {"measure": "mean", "of": "x"}
     return {
         "table": {key: value for key, value in (table | more).items() if value is not None},
         "privacy": {"definition": definition, **BUDGETS[definition]},
@@ -66,9 +67,11 @@ def test_tiny_neighbours_lose_what_was_charged_and_no_more(high: int) -> None:
 @pytest.mark.parametrize("definition", BUDGETS)
 def test_both_errors_for_the_noise_of_one(definition: str) -> None:
     here = domain(1000)
-    alone = plan_of(here, asked(definition, error="noise", moments=None), {}).preview
-    apart = plan_of(here, asked(definition, moments=None), {}).preview
+    alone = plan_of(here, asked(definition, error="noise"), {}).preview
     together = plan_of(here, asked(definition), {}).preview
+    # Where the number of rows is not public, squares take a tenth of the budget.
+    everybody = {"g": ["a", "b"]}
+    apart = plan_of(here, asked(definition, where=everybody), {}).preview
     assert together["std_error"] == pytest.approx(alone["std_error"], rel=0.01)
     assert together["std_error"] < 0.96 * apart["std_error"]
     assert together["std_error_with_sampling"] < apart["std_error_with_sampling"]
@@ -101,13 +104,15 @@ def test_intervals_cover(definition: str) -> None:
 
 @pytest.mark.parametrize(
     ("relation", "more"),
-    [
-        ("add-remove", {}),
-        ("replace", {"rows": ["g"]}),
-        ("replace", {"error": "noise"}),
-        ("replace", {"error": None}),
-    ],
+    [("add-remove", {}), ("replace", {"rows": ["g"]}), ("replace", {"error": "noise"})],
 )
-def test_elsewhere_it_is_refused(relation: str, more: dict[str, Any]) -> None:
+def test_elsewhere_squares_are_measured_by_themselves_or_not_at_all(
+    relation: str, more: dict[str, Any]
+) -> None:
+    plan = plan_of(domain(10, relation=relation), asked("pure", **more), {})
+    assert not any(isinstance(getattr(step, "statistic", None), JointMoments) for step in plan.measurements)
+
+
+def test_bounds_that_are_one_number_have_no_mean_to_estimate() -> None:
     with pytest.raises(Unsupported):
-        plan_of(domain(10, relation=relation), asked("pure", **more), {})
+        plan_of(domain(10, high=0), asked("pure"), {})

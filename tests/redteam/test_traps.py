@@ -60,6 +60,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     47: ("an adjustment is made or refused before the charge", ("postprocess/test_show_on_every_route.py::test_a_key_of_show_is_done_or_refused_before_the_charge", "linear/test_whole.py::test_a_declared_zero_stays_zero_in_every_list")),
     49: ("an optional setting may fail, a protective one may not", ("docs/test_notebook.py::test_plan_release_and_statement_are_tables_in_a_notebook", "measurements/test_block_schedules.py::test_a_system_that_refuses_the_filter_refuses_the_plan")),
     50: ("a closed ledger is one file, and a lost log is noticed", ("ledger/test_come_and_go.py::test_closing_brings_every_line_into_the_one_file", "ledger/test_come_and_go.py::test_a_log_that_goes_while_a_release_is_written_fails_closed")),
+    51: ("a question without any key has the best known plan", ("methods/test_plain_questions.py::test_a_mean_has_both_errors", "methods/test_plain_questions.py::test_the_top_of_a_hierarchy_is_measured_and_not_added_up", "methods/test_plain_questions.py::test_impossible_cells_do_not_leave_the_interior_alone")),
     52: ("coverage is simulated, and halved errors are rejected", ("end_to_end/test_intervals_on_files.py::test_every_interval_on_a_hostile_file_holds", "end_to_end/test_intervals_on_files.py::test_narrow_intervals_are_rejected")),
     53: ("one subject gives every product its words", ("end_to_end/test_what_products_show.py::test_every_product_says_title_measure_unit_filter_and_labels", "methods/test_weighted_estimates.py::test_the_weighted_count_beside_a_mean_has_its_own_title")),
     54: ("the guards of every account that pays speak", ("ledger/test_overlaps.py::test_a_quota_in_both_accounts_binds_in_both", "ledger/test_overlaps.py::test_the_other_account_s_cap_of_the_same_variable_holds", "ledger/test_overlaps.py::test_the_other_account_s_rule_of_approval_holds", "ledger/test_overlaps.py::test_a_quote_applies_default_quotas_that_no_line_holds_yet")),
@@ -70,7 +71,6 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
 OPEN: dict[int, str] = {
     45: "the bias of a block model that is twice as wrong stays below a fifth of the stated error",
     48: "a planned margin says for which size it holds, for every measure; tested for means alone",
-    51: "there is one spelling of a mean; without `error` it still has the older plan with more noise",
     55: "a delta above one in the declared size is refused or said aloud",
 }
 

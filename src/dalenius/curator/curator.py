@@ -23,7 +23,7 @@ from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
-from dalenius.curator.memo import answered_otherwise, memo_key, plan_digest
+from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
 from dalenius.errors import (
@@ -406,15 +406,9 @@ class Curator:
         return overlaps
 
     def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
-        """The key of the answer and the digest of its plan: of a stored answer in other words, or of this plan."""
+        """The key of the answer and the digest of its plan."""
         fixed, domain = plan_digest(plan, self.policy), self.holding.domain_digest
-        key = memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed)
-        look = {"domain_digest": domain, "fingerprint": fingerprint}
-        if not isinstance(plan, BatchPlan) and not self.ledger.is_stored(key):
-            same = answered_otherwise(self.ledger, plan, form, self.policy, **look)
-            if same is not None:
-                return same
-        return key, fixed
+        return memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed), fixed
 
     def _complete(
         self,

@@ -219,12 +219,6 @@ class Books:
         of_it = (" WHERE key = ?", (key,))
         return bool(self.state({"releases": of_it, "charges": of_it})["releases"])
 
-    def answered_plans(self, dataset: str, version: str, definition: str) -> list[tuple[str, str, str]]:
-        """(entry, key, plan digest) of every stored release of a version under a definition, the oldest first."""
-        sql = f"{schema.PLANS} WHERE c.dataset = ? AND c.version = ? AND c.definition = ? ORDER BY c.seq"
-        rows = self.ask(sql, (dataset, version, definition))
-        return [(str(entry), str(key), str(digest)) for entry, key, digest in rows]
-
     def releases(self, population: str | None = None, status: str | None = None) -> list[StoredRelease]:
         """Stored releases in the order in which they were charged."""
         clauses, values = ["1 = 1"], []

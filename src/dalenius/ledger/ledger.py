@@ -152,7 +152,7 @@ class Ledger:
         books, declarations = self.books, self.declarations
         self.account, self.populations, self.entries = books.account, books.populations, books.entries
         self.registration, self.release, self.releases = books.registration, books.release, books.releases
-        self.find, self.is_stored, self.answered_plans = books.find, books.is_stored, books.answered_plans
+        self.find, self.is_stored = books.find, books.is_stored
         self.statement, self.odometer, self.export = books.statement, books.odometer, books.export
         self.verify, self.notes, self.is_registered = books.verify, books.notes, books.is_registered
         self.register, self.grant, self.quota = declarations.register, declarations.grant, declarations.quota

@@ -263,4 +263,3 @@ FROM releases r JOIN charges c ON c.entry = r.entry
 """
 ENTRIES = "SELECT seq, name, kind, population, line, previous, digest FROM entries"
 DIGESTS = "SELECT seq, digest FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq"
-PLANS = "SELECT r.entry, r.key, c.plan_digest FROM releases r JOIN charges c ON c.entry = r.entry"

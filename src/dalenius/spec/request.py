@@ -164,6 +164,25 @@ class PrivacyPart(Part):
         return self
 
 
+def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, Any]:
+    """A method's keys without those that say what leaving them out says: one question has one spelling."""
+    defaults = {name: field.default for name, field in keys.model_fields.items() if field.default is not None}
+    usual = {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()}
+    return {
+        name: value
+        for name, value in stated.items()
+        if usual.get(name, ...) != (list(value) if isinstance(value, tuple) else value)
+    }
+
+
+def _in_order(table: dict[str, Any], stated: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both variables of a symmetric question, in the order of their names."""
+    of, other = table.get("of"), stated.get("other")
+    if isinstance(of, str) and isinstance(other, str) and other < of:
+        return table | {"of": other}, stated | {"other": of}
+    return table, stated
+
+
 class RequestDocument(Document):
     """A whole request document."""
 
@@ -204,7 +223,9 @@ class RequestDocument(Document):
         stated = own | dict(options)
         if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
             stated = method.keys_with_weight(stated)
-        measure, kept = method.written(stated)
+        if getattr(method, "is_symmetric", False):
+            table, stated = _in_order(table, stated)
+        measure, kept = method.written(_without_defaults(stated, method.Parameters))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
         rest = {key: part for key, part in privacy.items() if key != "options"}

@@ -253,7 +253,8 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
     if method in ("mean", "ratio") and chance.random() < 0.5:
         table["error"] = chance.choice(("noise", "sampling"))
     if method == "mean" and chance.random() < 0.2:
-        table |= {"error": "sampling", "moments": "together", "rows": []}
+        # A public number of rows, where the world has one.
+        table |= {"error": "sampling", "rows": []}
         table.pop("where", None)
         return
     if method == "mean" and chance.random() < 0.2:

@@ -1,0 +1,63 @@
+"""A question without any key has the best known plan: nothing is kept for those who asked before."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dalenius.spec.canonical import canonical
+from dalenius.spec.load import load_dataset, load_request
+from dalenius.testing import spines
+from dalenius.testing.asking import plan_of
+
+RHO = {"definition": "zero_concentrated", "rho": "1/2"}
+
+
+def numbers(relation: str) -> Any:
+    document = {
+        "dataset": {"name": "d", "population": "p", "public": True, "size": 1000},
+        "unit": {"relation": relation},
+        "variables": {"x": {"bounds": [0, 100], "step": 1, "missing": 0}},
+    }
+    return load_dataset(document).domain()
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_mean_has_both_errors(relation: str) -> None:
+    domain = numbers(relation)
+    plain = {"table": {"measure": "mean", "of": "x"}, "privacy": RHO}
+    stated = {"table": {"measure": "mean", "of": "x", "error": "sampling"}, "privacy": RHO}
+    plan = plan_of(domain, plain, {})
+    assert {"std_error", "std_error_with_sampling"} <= plan.preview.keys()
+    assert canonical(load_request(plain), domain).digest == canonical(load_request(stated), domain).digest
+
+
+def test_a_mean_whose_squares_are_too_large_has_the_error_of_its_noise() -> None:
+    document = {
+        "dataset": {"name": "d", "population": "p", "public": True},
+        "variables": {"x": {"bounds": [0, 3_000_000], "step": "0.01"}},
+    }
+    plan = plan_of(
+        load_dataset(document).domain(), {"table": {"measure": "mean", "of": "x"}, "privacy": RHO}, {}
+    )
+    assert "std_error_with_sampling" not in plan.preview
+    assert any("squares of x are too large" in note for note in plan.notes)
+
+
+def test_the_top_of_a_hierarchy_is_measured_and_not_added_up() -> None:
+    """Of 400 blocks by sex and age; the interior would give the total sqrt(cells) times the error of a cell."""
+    table = {"rows": ["block", "sex", "age"], "margins": spines.MARGINS}
+    plain = plan_of(spines.domain(400), {"table": table, "privacy": RHO})
+    interior = plan_of(spines.domain(400), {"table": table, "privacy": RHO | {"strategy": "interior"}})
+    top, added = (min(p.preview["margins"], key=lambda m: m["cells"])["std_error"] for p in (plain, interior))
+    assert plain.strategy == "tree" and top < 0.2 * added
+    assert plain.preview["rmse"] < 0.5 * interior.preview["rmse"]
+
+
+def test_impossible_cells_do_not_leave_the_interior_alone() -> None:
+    declared = replace(spines.domain(30), structural_zeros=({"sex": ("sex 1",), "age": ("age 3",)},))
+    table = {"rows": ["block", "sex", "age"], "margins": [["block", "sex", "age"], ["sex", "age"], []]}
+    plan = plan_of(declared, {"table": table, "privacy": RHO})
+    assert plan.strategy != "interior"
+    others = {option["strategy"]: option["rmse"] for option in plan.preview["alternatives"]}
+    assert plan.preview["rmse"] == min(others.values()) < others["interior"]
