@@ -51,7 +51,7 @@ def test_the_top_of_a_hierarchy_is_measured_and_not_added_up() -> None:
     interior = plan_of(spines.domain(400), {"table": table, "privacy": RHO | {"strategy": "interior"}})
     top, added = (min(p.preview["margins"], key=lambda m: m["cells"])["std_error"] for p in (plain, interior))
     assert plain.strategy == "tree" and top < 0.2 * added
-    assert plain.preview["rmse"] < 0.5 * interior.preview["rmse"]
+    assert plain.preview["rmse"] < 0.7 * interior.preview["rmse"]
 
 
 def test_impossible_cells_do_not_leave_the_interior_alone() -> None:
