@@ -237,6 +237,7 @@ class Planner:
         else:
             # A batch's own promise was checked; in which currency a part of it is spent is arithmetic.
             definition, budget = purse
+        request = request.in_order(self.domain)
         form = canonical(request, self.domain)
         self.check(request, form)
 

@@ -63,6 +63,7 @@ class Canonical:
 
 def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     """The canonical form of a request against a domain."""
+    request = request.in_order(domain)
     asked = request.space(domain)
     order = {name: position for position, name in enumerate(domain.variables)}
     axes = tuple(sorted((_axis(axis) for axis in asked.axes), key=lambda axis: order[axis.variable]))
