@@ -9,7 +9,6 @@ from dalenius.core.law import Additive
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.curator.curator import Curator
-from dalenius.curator.memo import plan_digest
 
 DATASET = {
     "dataset": {"name": "farms", "population": "farms", "version": "1", "public": True},
@@ -106,39 +105,3 @@ def test_a_mean_is_of_the_rows_that_have_the_number(tmp_path: Path) -> None:
         release = curator.release(request("mean", 60))
     assert release.values[0] == pytest.approx(10, abs=0.5)
     assert release.tables[1].values[0] == pytest.approx(200, abs=2)
-
-
-def test_a_mean_over_rows_that_may_lack_the_number_has_a_law_and_a_key_of_its_own(tmp_path: Path) -> None:
-    """A mean that counted every row, stored by an earlier version, is not served for it."""
-    complete = {
-        **DATASET,
-        "variables": {**DATASET["variables"], "output": {"bounds": [0, 100], "step": "0.5"}},
-    }
-    complete["variables"]["output"] |= {"missing": "0"}
-    plans = []
-    for number, document in enumerate((DATASET, complete)):
-        with Curator.open(document, ledger=tmp_path / f"{number}.sqlite", data=ROWS) as curator:
-            plans.append((curator.plan(request("mean")), curator.policy))
-    dropping, every = plans
-    assert every[0].law.to_dict()["parameters"] == {"centre": "50"}
-    assert dropping[0].law.to_dict()["parameters"]["counted"] == "count of rows with output"
-    assert plan_digest(*dropping) != plan_digest(*every)
-
-
-def test_a_mean_that_counted_every_row_is_not_served_under_another_law(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under `approximate` an earlier law still answers the same question; another denominator is another question."""
-    from dalenius.methods import mean
-
-    asked = request("mean") | {"privacy": {"definition": "approximate", "epsilon": 2, "delta": "1e-6"}}
-    policy = {"budget": {"rho": 1000, "delta": "1/1000"}}
-    with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, policy=policy) as curator:
-        curator.register()
-        with monkeypatch.context() as first:
-            first.setattr(mean, "DROP", object())
-            older = curator.release(asked)
-        newer = curator.release(asked)
-        assert newer.provenance.ledger_entry != older.provenance.ledger_entry
-        assert "counted" in newer.law.to_dict()["parameters"]
-        assert curator.release(asked).provenance.ledger_entry == newer.provenance.ledger_entry

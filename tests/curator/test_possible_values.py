@@ -82,7 +82,7 @@ def test_intervals_of_means_cover_small_cells(tmp_path: Path) -> None:
         release = released(tmp_path, table, {"definition": "zero_concentrated", "rho": "0.2"}, seed)
         found = intervals(release)
         covered.append((found.lower <= TRUTH + 1e-9) & (found.upper + 1e-9 >= TRUTH))
-        assert "bounds" in found.method
+        assert "noise" in found.method
     assert np.mean(covered) >= 0.95
     # A large cell keeps an interval that says something.
     assert found.upper[11] - found.lower[11] < 40

@@ -99,18 +99,13 @@ def test_the_preview_of_a_mean_is_the_error_of_the_mean_on_every_route(folder: P
     plan = json.loads(run("plan", folder / "hours.toml", "--json"))
     half = plan["half_width_95"]
     # 0 to 80 hours, persons with 4 rows, rho 0.1: far below the error of a total, and within reach of the released one.
-    assert plan["records"] == 1000 and half == pytest.approx(1.4, abs=0.05)
+    assert plan["records"] == 1000 and half == pytest.approx(1.05, abs=0.05)
     assert f"In a cell of 1,000 records, expect the mean to be off by at most ± {half:.2f}" in run(
         "plan", folder / "hours.toml"
     )
     address = (
         "/d/survey-2023/table?rows=status&columns=sex&measure=mean:hours&definition=zero_concentrated&rho=0.1"
     )
-    # The builder asks for both errors of a mean.
-    both = folder / "hours-with-both-errors.toml"
-    both.write_text((folder / "hours.toml").read_text().replace("[table]", '[table]\nerror = "sampling"'))
-    half = json.loads(run("plan", both, "--json"))["half_width_95"]
-    assert half == pytest.approx(1.05, abs=0.05)
     english, german = page(site, address), page(site, address, "de")
     assert f"expect the mean to be off by at most ± {half:.2f}" in texts(english)
     assert f"weicht der Mittelwert voraussichtlich um höchstens ± {half:.2f}".replace(".", ",") in texts(
@@ -128,9 +123,9 @@ def test_the_expected_error_of_a_mean_is_that_of_a_released_cell_of_that_size(fo
     release = released(folder, request)
     means, counts = release.tables
     expected = preview["half_width_95"] * preview["records"] / counts.values
-    # The preview takes the mean that is farthest from the centre, so that it errs on the safe side, by at most this factor.
-    assert np.all(1.96 * means.std_error <= expected * 1.001)
-    assert np.all(1.96 * means.std_error >= expected / 2)
+    # The preview takes a mean in the middle of the bounds; one at an end has up to 1.42 times its error.
+    assert np.all(1.96 * means.std_error <= expected * 1.42)
+    assert np.all(1.96 * means.std_error >= expected / 1.1)
 
 
 def test_a_selected_median_claims_no_margin_of_error_anywhere(

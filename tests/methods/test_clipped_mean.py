@@ -136,7 +136,6 @@ def test_what_was_chosen_narrower_has_less_noise() -> None:
         {"learn_bounds": 0},
         {"learn_bounds": 1},
         {"tail": "1/2"},
-        {"error": None},
         {"margins": "all", "rows": ["g"]},
         {"weight": "x"},
     ],

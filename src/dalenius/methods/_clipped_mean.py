@@ -143,7 +143,7 @@ def with_tail(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(question: Question) -> None:
-    if question.parameter("error") not in ("noise", "sampling") or question.margins is not None:
+    if question.parameter("error", "sampling") not in ("noise", "sampling") or question.margins is not None:
         raise Unsupported(
             'A mean with learned bounds is one table with error = "sampling" or error = "noise".',
             key="learn_bounds",

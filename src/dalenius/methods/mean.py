@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.errors import TooLarge, Unsupported
+from dalenius.errors import TooLarge
 from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
@@ -206,12 +206,7 @@ class MeanMethod:
                 return plan_weighted_mean(question)
             refuse_design(question, "means")
             return plan_means(question, fixed_weight(question))
-        if error in (None, NOISE, SAMPLING) and question.margins is not None:
-            if error is not None:
-                raise Unsupported(
-                    "A list of means has the error of its noise alone: leave error out, or ask for one table.",
-                    key="error",
-                )
+        if error != BOOTSTRAP and question.margins is not None:
             return plan_means(question)
         if error == BOOTSTRAP:
             return _replicated(question)

@@ -1,10 +1,9 @@
-"""Adds to `later.json` what requests mean that are not in it yet: digests, keys and releases, with the requests themselves.
+"""Writes to `later.json` what requests mean today: digests, keys and releases, with the requests themselves.
 
 Cases are the examples of every method that the registry finds (the first of each also of other units), every strategy, noise and
 definition by its name, and keys that all methods share. Data sets and policy are kept in the file, so that it stands for itself.
 
-Run by `python tests/vectors/stored/make_later.py` before a version is published. What is in the file is never made again: a changed
-meaning is a new version of a method, with cases of its own.
+Run by `python tests/vectors/stored/make_later.py` whenever a change is meant: until version 1.0 the file is made anew in one step.
 """
 
 import json
@@ -147,7 +146,7 @@ def answered(release: Release) -> dict[str, Any]:
 
 def main() -> None:
     """Write what is not recorded yet."""
-    record = json.loads(RECORD.read_text()) if RECORD.exists() else fresh()
+    record = fresh()
     cases, source = record["cases"], Source("")
     with TemporaryDirectory() as folder, ExitStack() as stack:
         curators = {
@@ -155,8 +154,6 @@ def main() -> None:
             for place in record["datasets"]
         }
         for name, place, request in asked():
-            if name in cases:
-                continue
             try:
                 made = recorded(curators[place], source, name, request)
             except DaleniusError as refusal:

@@ -57,7 +57,7 @@ def plan_means(question: Question, weight: tuple[str, Bounds] | None = None) -> 
         mechanism=totals.mechanism,
         strategy=totals.strategy,
         preview=_preview(question, counts, totals),
-        warnings=(remark("mean"), *(() if weight is None else (remark("fixed_weights"), NOISE_ALONE))),
+        warnings=(remark("mean"), *(() if weight is None else (remark("fixed_weights"),)), NOISE_ALONE),
         refusal=f"The two halves of a list of means do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
 
