@@ -207,6 +207,11 @@ class MeanMethod:
             refuse_design(question, "means")
             return plan_means(question, fixed_weight(question))
         if error != BOOTSTRAP and question.margins is not None:
+            if error is not None:
+                raise Unsupported(
+                    "A list of means has the error of its noise alone: leave error out, or ask for one table.",
+                    key="error",
+                )
             return plan_means(question)
         if error == BOOTSTRAP:
             return _replicated(question)
