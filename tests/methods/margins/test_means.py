@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalenius.core.neighbours import Relation
+from dalenius.errors import Unsupported
 from dalenius.inference.cells import intervals
 from dalenius.spec import speech
 from dalenius.spec.load import load_dataset
