@@ -557,6 +557,7 @@ def test_an_approval_card_shows_what_the_asker_can_pay(app: Any) -> None:
     try:
         page = visitor(app, "carla").get("/custodian/budget/ridgeford").text
         assert "Now: releases above ρ = 0.2 need an approval." in page
+        assert "nothing was charged to another page" in page
         request = {
             "dataset": "commuters",
             "table": {"rows": ["age"]},

@@ -147,6 +147,7 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         users=services.custody.users(user),
         rule=services.custody.approval_rule(user, population),
         epsilon_view=wording.amount(spent),
+        beside=sum(account.beside.values()) if account else 0,
     )
 
 
