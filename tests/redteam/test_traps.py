@@ -17,7 +17,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     3: ("the file is the registered one, and nothing of it is told", ("ledger/test_ledger.py::test_only_registered_and_unchanged_files_are_charged", "end_to_end/test_one_path.py::test_nothing_about_the_file_is_in_a_release")),
     4: ("keyed noise is bound to all that decides the answer", ("measurements/test_keyed_list.py::test_whatever_is_bound_changes_the_noise", "redteam/test_more_found_problems.py::test_another_grouping_under_the_same_labels_has_other_keyed_noise")),
     5: ("what was drafted from rows does not run", ("curator/test_drafting.py::test_a_draft_is_marked_unconfirmed_and_does_not_run", "cli/test_verbs.py::test_what_was_read_from_data_is_unconfirmed_and_does_not_run")),
-    6: ("content never raises", ("curator/test_gate.py::test_an_error_below_the_gate_says_one_thing_only", "engines/test_duckdb.py::test_values_beyond_int64_and_odd_types", "testing/test_attackers.py::test_a_hostile_line_counts_as_one_row_at_most_and_moves_no_other")),
+    6: ("content never raises", ("curator/test_gate.py::test_an_error_below_the_gate_says_one_thing_only", "engines/test_duckdb.py::test_values_beyond_int64_and_odd_types", "lab/tests/test_attackers.py::test_a_hostile_line_counts_as_one_row_at_most_and_moves_no_other")),
     7: ("a public size is public only where no row can leave", ("curator/test_strategies.py::test_public_total_is_free_under_replace_only_where_nothing_can_leave", "curator/test_declared_size.py::test_another_size_than_the_files_is_refused_and_nothing_is_registered")),
     8: ("no formula uses the true size under add-remove", ("curator/test_declared_size.py::test_a_size_under_add_remove_is_a_hint_and_never_a_total",)),
     9: ("no function of a caller runs below the door", ("redteam/test_traps.py::test_a_request_carries_no_function", "redteam/test_found_problems.py::test_unknown_options_are_refused")),
@@ -35,7 +35,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     21: ("the real generator is tested too", ("core/test_randomness.py::test_system_bytes_pass_a_strict_frequency_test", "end_to_end/test_one_path.py::test_real_randomness_is_not_tainted_and_differs")),
     22: ("the demo says why it may print the truth", ("cli/test_demo.py::test_the_demo_releases_and_says_how_far_off_it_is",)),
     23: ("what is named is used, on every route", ("curator/test_rules.py::test_what_a_request_names_is_what_the_plan_uses", "curator/test_rules_on_every_route.py::test_no_route_ignores_a_rule")),
-    24: ("a row that can drop out counts as nothing", ("curator/test_rows_that_drop_out.py::test_the_promise_is_kept_or_the_plan_is_refused", "testing/test_attackers.py::test_a_planted_fault_at_the_data_is_found")),
+    24: ("a row that can drop out counts as nothing", ("curator/test_rows_that_drop_out.py::test_the_promise_is_kept_or_the_plan_is_refused", "lab/tests/test_attackers.py::test_a_planted_fault_at_the_data_is_found")),
     25: ("whose rows a number counts is part of it", ("lists/test_universe.py::test_an_answer_counts_the_records_of_a_direct_request", "curator/test_strategies.py::test_rows_that_an_axis_drops_are_in_no_margin")),
     26: ("one reader drafts, judges and counts", ("curator/test_drafting.py::test_a_confirmed_draft_of_any_file_declares_every_value", "engines/test_duckdb.py::test_a_csv_file_in_which_one_row_could_hide_others_is_refused")),
     27: ("guards hold on every page of the books", ("ledger/test_attacks.py::test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses", "ledger/test_odometer.py::test_no_sentence_covers_another_page")),
@@ -77,7 +77,8 @@ OPEN: dict[int, str] = {
 
 @cache
 def functions_of(path: str) -> frozenset[str]:
-    tree = ast.parse((TESTS / path).read_text())
+    root = TESTS.parent if path.startswith("lab/") else TESTS
+    tree = ast.parse((root / path).read_text())
     return frozenset(n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dalenius_lab.reproductions import dps, items
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reproductions.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "reproductions.md"
 # Every numbered table and figure of the papers.
 PRINTED = {
     *(f"ft.table{n}" for n in range(1, 4)),

@@ -37,7 +37,7 @@ from dalenius_lab.reproductions.ft_inference import critical_point, level, plain
 from dalenius_lab.reproductions.items import run
 
 DRAWS = 100_000
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "errata.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "errata.md"
 Floats = NDArray[np.float64]
 TESTED: dict[tuple[str, str], str] = {}
 

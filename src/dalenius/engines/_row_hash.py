@@ -1,4 +1,4 @@
-"""The hash by which rows of a person are ordered under the third rule: a word for the person, a word for the codes, mixed.
+"""The hash by which rows of a person are ordered: a word for the person, a word for the codes, mixed.
 
 A person whose text is a whole number of at most 18 digits is that number; any other text is its word of `_person_words`. The codes
 of a row are packed into as few words of 64 bits as the declaration needs; several are folded into one. Person and content are
@@ -8,7 +8,7 @@ rows do so about once in 2^64 pairs, and are then taken to be equal.
 
 The guarantee of privacy does not rest on this hash: whatever function of a person's own rows and a secret it were, one person more
 or less would change no other person's rows. It is keyed and mixed so that no content is preferred. For that little, a hash
-made against adversaries who choose messages (SipHash, under the second rule) takes many times as long.
+made against adversaries who choose messages (SipHash) takes many times as long.
 
 References: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators, OOPSLA (the mixing).
 """

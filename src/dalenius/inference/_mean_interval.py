@@ -6,7 +6,6 @@ the cell. Counts of a mean are at least one. No normal approximation is made, so
 """
 
 from fractions import Fraction
-from math import inf
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.linear import joint
-from dalenius.linear.tabulation import MEANS, POSSIBLE
+from dalenius.linear.tabulation import MEANS
 
 # Stands for the smallest weight where that is declared as nothing.
 _TINY = 1e-9
@@ -84,11 +83,3 @@ def _quotients(
         is_simultaneous=is_simultaneous,
         structural_zeros=frozenset(zeros),
     )
-
-
-def _limits(release: Release, table: Table) -> tuple[float, float]:
-    """The declared bounds, where the release records them."""
-    for note in release.adjustments:
-        if note.get("name") == POSSIBLE and note.get("table") == table.name:
-            return float(note["lower"]), float(note["upper"])
-    return -inf, inf

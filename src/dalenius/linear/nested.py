@@ -18,11 +18,6 @@ View = tuple[tuple[int, ...] | None, ...]
 MOST_DENSE_CELLS = 1000
 
 
-def view_shape(view: View) -> tuple[int, ...]:
-    """Number of groups on each axis that is not summed out."""
-    return tuple(max(groups) + 1 for groups in view if groups is not None)
-
-
 def aggregate(values: FloatArray, view: View) -> FloatArray:
     """The finest table (in its shape), summed to a view."""
     out = np.asarray(values)
