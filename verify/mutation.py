@@ -19,6 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LEAST_KILLED = 0.9
 SECONDS = 300
+SOURCES = ("src", "lab/src")
 # No test of the list needs a plugin but that of the settings, and loading all of them takes longer than the tests.
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -73,7 +74,7 @@ def is_killed(mutant: Mutant | None, tests: tuple[str, ...], copy: Path) -> bool
                 *tests,
             ],
             cwd=copy,
-            env={**os.environ, **ALONE, "PYTHONPATH": str(copy / "src")},
+            env={**os.environ, **ALONE, "PYTHONPATH": os.pathsep.join(str(copy / part) for part in SOURCES)},
             capture_output=True,
             check=False,
             timeout=SECONDS,
@@ -91,7 +92,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     killed, survivors, failing = 0, [], []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for part in ("src", "tests", "docs", "verify"):
+        for part in ("src", "lab", "tests", "docs", "verify"):
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
         # Compiled once; the one file that differs is compiled anew, because its digest does.
