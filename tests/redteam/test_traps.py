@@ -45,7 +45,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     31: ("what comes after the charge cannot fail it", ("cli/test_delivery.py::test_a_disk_that_fills_up_after_the_charge_is_no_failed_release", "cli/test_delivery.py::test_a_fault_in_printing_does_not_fail_the_release")),
     32: ("many data sets, not one toy", ("end_to_end/test_every_public_file.py::test_every_number_of_a_public_file_lies_in_its_interval", "demo/test_survey.py::test_the_numbers_are_as_awkward_as_real_ones")),
     33: ("weaker neighbours have a page of their own", ("ledger/test_ledger.py::test_data_dependent_releases_have_their_own_page", "curator/test_data_dependent.py::test_the_promise_travels_with_the_plan")),
-    34: ("another meaning has another key", ("curator/test_magnitudes.py::test_a_mean_over_rows_that_may_lack_the_number_has_a_law_and_a_key_of_its_own",)),
+    34: ("another meaning has another key", ("methods/test_covariance.py::test_rows_that_may_lack_the_number_have_a_law_and_a_key_of_their_own", "spec/test_canonical.py::test_the_domain_is_part_of_the_identity", "curator/test_memo.py::test_another_rule_another_request_and_another_file_are_charged")),
     35: ("proofs stand beside what they prove", ("ledger/test_verify.py::test_heads_kept_elsewhere_are_looked_up", "ledger/test_invariants.py::test_a_head_is_anchored_only_once_it_is_on_disk")),
     36: ("failing steps are converted by their losses", ("exact/test_approximate_concentrated.py::test_rho_is_never_below_brute_force_over_400_orders_and_at_most_a_twentieth_above",)),
     37: ("labels are shown as they stand and never obeyed", ("cli/test_terminal.py::test_every_verb_prints_labels_as_they_stand", "publish/test_formats.py::test_a_label_cannot_become_markup")),
