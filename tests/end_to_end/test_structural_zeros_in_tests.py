@@ -1,4 +1,4 @@
-"""A cell that cannot hold anybody has no share and no degree of freedom in `infer gof`, of one table and of a list of margins."""
+"""A cell that cannot hold anybody has no share and no degree of freedom in tests, of one table and of a list of margins."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from dalenius.cli.main import app as command
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
+from dalenius.inference import loglinear
 from dalenius.publish import save
 
 DATASET = {
@@ -23,8 +24,12 @@ DATASET = {
 POSSIBLE = [("x", "u"), ("x", "v"), ("y", "u"), ("y", "v"), ("y", "w")]
 
 
-@pytest.mark.parametrize("margins", ["none", "all"])
-def test_a_structural_zero_has_no_degree_of_freedom(tmp_path: Path, margins: str) -> None:
+@pytest.mark.parametrize(
+    ("margins", "strategy"), [("none", None), ("all", None), ("all", "interior"), ("all", "split")]
+)
+def test_a_structural_zero_has_no_degree_of_freedom(
+    tmp_path: Path, margins: str, strategy: str | None
+) -> None:
     counts = np.random.default_rng(1).poisson(200, 5).tolist()
     rows = [cell for cell, times in zip(POSSIBLE, counts, strict=True) for _ in range(times)]
     data = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
@@ -33,8 +38,9 @@ def test_a_structural_zero_has_no_degree_of_freedom(tmp_path: Path, margins: str
         DATASET, ledger=tmp_path / "l.sqlite", data=data, rng=RecordedRandomness("zeros")
     ) as curator:
         curator.register()
+        by = {} if strategy is None else {"strategy": strategy}
         release = curator.release(
-            {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.5"}}
+            {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.5", **by}}
         )
     path = save(release, tmp_path / "out.json")
     done = CliRunner().invoke(
@@ -43,3 +49,7 @@ def test_a_structural_zero_has_no_degree_of_freedom(tmp_path: Path, margins: str
     assert done.exit_code == 0, (path, done.output)
     found = json.loads(done.output)
     assert found["degrees_of_freedom"] == 4 and found["p_value"] > 0.05
+    # Quasi-independence of five cells: one degree of freedom of the two of a full table is lost.
+    fitted = loglinear(release, "a + b", "a", "b")
+    assert fitted.degrees_of_freedom == 1
+    assert fitted.fitted[0, 2] == 0 and fitted.fitted.sum() == pytest.approx(sum(counts), rel=0.05)

@@ -69,7 +69,7 @@ def test_structural_zeros_stay_zero_when_blocks_are_simulated() -> None:
 def test_cells_of_two_tables_of_one_measured_block_share_the_noise_of_their_common_cells(
     tmp_path: Path,
 ) -> None:
-    """With a structural zero the list is nested: what a margin and its parts share is the noise that they are sums of."""
+    """With a structural zero cells condition each other: what a margin and its parts share is the noise that they are sums of."""
     document = {
         "dataset": {"name": "toy", "population": "toy"},
         "variables": {
@@ -86,7 +86,10 @@ def test_cells_of_two_tables_of_one_measured_block_share_the_noise_of_their_comm
     with Curator.open(document, ledger=tmp_path / "ledger.sqlite", data=rows) as curator:
         curator.register()
         release = curator.release(request)
+    assert isinstance(release.law, Joint) and release.law.parameters["zeros"] == [[0, [2]]]
+    own = float(joint.covariance(release, "a", [0])[0, 0])
     row = sum(joint.cross_covariance(release, "a x b", cell, "a", 0) for cell in range(3))
-    assert row == joint.covariance(release, "a", [0])[0, 0] > 0
-    assert joint.cross_covariance(release, "a x b", 2, "a", 0) == 0
-    assert joint.cross_covariance(release, "a x b", 3, "a", 0) == 0
+    assert row == pytest.approx(own) and own > 0
+    assert own == pytest.approx(2 * joint.covariance(release, "a x b", [0])[0, 0])
+    assert joint.cross_covariance(release, "a x b", 2, "a", 0) == pytest.approx(0, abs=1e-12)
+    assert joint.cross_covariance(release, "a x b", 3, "a", 0) == pytest.approx(0, abs=1e-12)

@@ -235,7 +235,7 @@ def test_an_adjusted_list_answers_with_sums_of_what_was_shown() -> None:
 def test_sums_over_nested_levels_have_the_variance_of_their_covariances() -> None:
     """Several blocks along a hierarchy: the variance of a sum follows from all covariances of the shown cells."""
     release = stored("split", ZERO, margins=[("region", "sex"), ("region.country",)])
-    assert isinstance(release.law, Joint) and release.law.structure == "nested" and len(release.blocks) > 1
+    assert isinstance(release.law, Joint) and release.law.structure == "tree" and len(release.blocks) > 1
     covariance = joint.covariance(release, release.tables[0], range(8))
     both = Filter(variable="age", codes=(0, 1, 2))
     total = answer_from_list(release, CellSpace(()), (both,), DOMAIN)

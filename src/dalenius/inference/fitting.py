@@ -15,7 +15,7 @@ from dalenius.inference import formula
 from dalenius.inference.channel import Shifted
 from dalenius.inference.formula import Model
 from dalenius.inference.hierarchy import maximise
-from dalenius.inference.joint import JointObserved, QuasiFit, quasi_fit
+from dalenius.inference.joint import JointObserved, QuasiFit
 from dalenius.inference.likelihood import Moments
 from dalenius.inference.observation import Observed
 
@@ -56,14 +56,7 @@ def fit_one(observation: Observed | JointObserved, model: Model, *, start: Float
     """The fit of one observed table, to full precision; without coefficients where there are too many to hold."""
     if isinstance(observation, JointObserved):
         matrix, _ = formula.design(model, observation.axes)
-        fit = quasi_fit(
-            observation.values.reshape(1, -1),
-            observation.covariance,
-            matrix,
-            start=None if start is None else start.reshape(1, -1),
-            total=observation.total,
-            dispersion=observation.dispersion,
-        )
+        fit = observation.fitted(observation.values[None], matrix, start)
         mean = fit.mean[0].reshape(observation.shape)
         return Fit(mean, -0.5 * float(fit.distance[0]), fit.coefficients[0], fit.information[0], True)
     begin = flat_start(observation.guess, model, observation.possible) if start is None else start
@@ -154,18 +147,9 @@ def statistics(
     Fits begin at `start`: one table of means, or one for each table of values.
     """
     if isinstance(observation, JointObserved):
-        flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-        begin = None if start is None else start.reshape(-1, flat.shape[1])
 
         def fitted(model: Model) -> QuasiFit:
-            return quasi_fit(
-                flat,
-                observation.covariance,
-                formula.design(model, observation.axes)[0],
-                start=begin,
-                total=observation.total,
-                dispersion=observation.dispersion,
-            )
+            return observation.fitted(values, formula.design(model, observation.axes)[0], start)
 
         below = fitted(null)
         distance = below.distance

@@ -24,7 +24,7 @@ from dalenius.inference.calibration import Calibrated, is_safe, largest_p, null_
 from dalenius.inference.fitting import statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import METHODS, result
-from dalenius.inference.joint import JointObserved, quasi_fit
+from dalenius.inference.joint import JointObserved
 from dalenius.inference.observe import Source, observe
 
 _LEVEL_ONLY: frozenset[frozenset[int]] = frozenset([frozenset()])
@@ -51,16 +51,8 @@ def goodness_of_fit(
 
     def of(values: FloatArray | IntArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
         if isinstance(observation, JointObserved):
-            flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-            offset = np.log(np.maximum(share.reshape(-1), 1e-12))
-            fitted = quasi_fit(
-                flat,
-                observation.covariance,
-                np.ones((share.size, 1)),
-                start=start.reshape(1, -1),
-                offset=offset,
-                total=observation.total,
-            )
+            offset = np.log(np.maximum(share, 1e-12))
+            fitted = observation.fitted(values, np.ones((share.size, 1)), start, offset)
             return fitted.distance, fitted.mean.reshape(values.shape)
         return statistics(observation, values, null, None, start)
 

@@ -36,7 +36,7 @@ class JointObserved:
     """Unbiased values with a covariance, and a way to draw such noise again.
 
     `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, what the weights
-    say for weighted counts, and the rows of a unit where there are several.
+    say for weighted counts, and the rows of a unit where there are several. `impossible` are structural zeros (flat positions).
     """
 
     axes: tuple[Axis, ...]
@@ -50,6 +50,7 @@ class JointObserved:
     draws: Draws = Draws.UNSTATED
     rows: int = 1
     is_weighted: bool = False
+    impossible: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,10 +62,10 @@ class JointObserved:
         """Names of the axes."""
         return tuple(axis.name for axis in self.axes)
 
-    @property
+    @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Every cell."""
-        return np.ones(self.shape, dtype=bool)
+        """Every cell that is not a structural zero."""
+        return ~np.isin(np.arange(self.values.size), self.impossible).reshape(self.shape)
 
     @property
     def guess(self) -> FloatArray:
@@ -113,6 +114,28 @@ class JointObserved:
         """Unbiased values of simulated tables: themselves."""
         return np.asarray(values, dtype=np.float64)
 
+    def fitted(
+        self,
+        values: FloatArray | IntArray,
+        design: FloatArray,
+        start: FloatArray | None = None,
+        offset: FloatArray | None = None,
+    ) -> "QuasiFit":
+        """The fit of each of many such tables: structural zeros take no part, and their means are 0."""
+        inside = self.possible.reshape(-1)
+        fit = quasi_fit(
+            np.asarray(values, dtype=np.float64).reshape(len(values), -1)[:, inside],
+            self.covariance[np.ix_(inside, inside)],
+            design[inside],
+            start=None if start is None else start.reshape(-1, inside.size)[:, inside],
+            total=self.total,
+            offset=None if offset is None else offset.reshape(-1)[inside],
+            dispersion=None if self.dispersion is None else self.dispersion.reshape(-1)[inside],
+        )
+        mean = np.zeros((len(values), inside.size))
+        mean[:, inside] = fit.mean
+        return replace(fit, mean=mean)
+
     def with_total(self, total: int | None) -> "JointObserved":
         """The same values, where the exact total of the counts is public."""
         return self if total is None else replace(self, total=total)
@@ -133,6 +156,8 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
     order = [[a.name for a in axes].index(n) for n in names] if names else list(range(len(axes)))
     collapse = collapse_matrix(table.space.shape, order)
     total = release.law.parameters.get("total")
+    possible = np.ones(size)
+    possible[list(table.space.structural_indices)] = 0
     return JointObserved(
         axes=tuple(axes[k] for k in order),
         values=(collapse @ values).reshape(tuple(table.space.shape[k] for k in order)),
@@ -141,6 +166,7 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
         total=None if total is None else int(total),
         notes=_notes(release),
         laws=tuple(block.law for block in release.blocks),
+        impossible=tuple(np.flatnonzero(collapse @ possible == 0).tolist()),
     )
 
 

@@ -121,8 +121,10 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
         if isinstance(b.law, Additive | Censored | Kernel) and set(names) <= {a.name for a in b.space.axes}
     ]
     if isinstance(release.law, Joint):
-        # With overlapping blocks a single one would waste the others: only a lone block decides alone.
-        return usable[0] if len(release.blocks) == 1 and usable else None
+        # With overlapping blocks a single one would waste the others: only a lone block decides alone, unless it is known that
+        # some of its cells are 0.
+        is_alone = len(release.blocks) == 1 and not release.law.parameters.get("zeros")
+        return usable[0] if is_alone and usable else None
     same = [b for b in usable if b.name == table.name]
     ranked = same or sorted(usable, key=lambda b: b.space.size)
     return ranked[0] if ranked else None

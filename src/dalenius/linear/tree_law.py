@@ -158,10 +158,11 @@ class TreeLaw:
         """Variance of a weighted sum of the shown cells of a table: any union of nodes, any difference of unions."""
         shown = self.table.shown[position]
         total = self.solved.square(shown, self.inner(shown, weights).ravel())
-        if self.zeros:
-            against = sum(weights[cells] @ part for cells, part in self._chunks(position))
-            total -= float(against @ self._inverse @ against)
-        return max(total, 0.0)
+        if not self.zeros:
+            return max(total, 0.0)
+        against = sum(weights[cells] @ part for cells, part in self._chunks(position))
+        left = total - float(against @ self._inverse @ against)
+        return left if left > _NOTHING * total else 0.0
 
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
         """Variance of sums of a shown table: the group of each label of every shown axis (-1 for one that is left out)."""

@@ -6,7 +6,7 @@ process. Averaging many descriptions of one group gains nothing. The variance of
 records that a direct request would count (`dalenius.lists.universe`); where the two could differ it is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -269,14 +269,25 @@ def _variance(release: Release, piece: _SummedTable) -> FloatArray:
         return _component_variance(law, table, selections)
     if isinstance(law, Joint) and is_along(release):
         position = [shown.name for shown in release.tables].index(table.name)
-        variance = TreeLaw.of(law).grouped_variance(position, [s.groups for s in selections])
-        return variance.reshape([s.size for s in selections])
+        return _placed(selections, lambda groups: TreeLaw.of(law).grouped_variance(position, groups))
     if isinstance(law, Joint) and law.structure == RANGES:
-        variance = RangeLaw.of(law).grouped_variance([s.groups for s in selections])
-        return variance.reshape([s.size for s in selections])
+        return _placed(selections, RangeLaw.of(law).grouped_variance)
     if isinstance(law, Joint) and law.structure == "nested" and table.space.size <= _MOST_DENSE:
         return _dense_variance(release, table, selections)
     raise Unsupported("The stored list has no law from which variances of sums follow.")
+
+
+def _placed(
+    selections: Sequence[_Selection], variance_of: Callable[[list[tuple[int, ...]]], FloatArray]
+) -> FloatArray:
+    """Variances of sums in their places: a label of the answer to which nothing of the list goes is 0 without noise."""
+    used = [np.flatnonzero(selection.counts) for selection in selections]
+    found = np.zeros([selection.size for selection in selections])
+    if all(len(labels) for labels in used):
+        place = [{-1: -1} | {int(label): k for k, label in enumerate(labels)} for labels in used]
+        groups = [tuple(at[g] for g in s.groups) for at, s in zip(place, selections, strict=True)]
+        found[np.ix_(*used)] = variance_of(groups).reshape([len(labels) for labels in used])
+    return found
 
 
 def _component_variance(law: Joint, table: Table, selections: Sequence[_Selection]) -> FloatArray:
