@@ -51,7 +51,7 @@ DATASET = {
         "educ": {"categories": SCHOOLS},
         "age": {"bounds": [0, 100], "step": 1},
         "income": {"bounds": [0, 200_000], "step": 1000},
-        "weight": {"column": "educ", "bounds": [0, 16], "step": 1},
+        "weight": {"column": "educ", "bounds": [0, 16], "step": 1, "weight": True},
         "puma": {"categories": ["none"], "unseen": "none", "missing": "none", "unlisted": True},
     },
 }

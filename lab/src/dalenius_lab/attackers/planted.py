@@ -527,7 +527,6 @@ FAULTS: tuple[Fault, ...] = (
                 "strategy": "residual",
                 "mechanism": None,
                 "noise": None,
-                "price": "loss",
                 "group": None,
             },
             "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},

@@ -277,7 +277,7 @@ UNDERSTATED = (
     Understated(MirroredTotals, "covariance", _CONCENTRATED),
     Understated(Moment, "correlation", _CONCENTRATED),
     Understated(PowerSum, "variance", _CONCENTRATED),
-    Understated(SquaredInfluence, "covariance", _CONCENTRATED),
+    Understated(SquaredInfluence, "covariance", {**_CONCENTRATED, "table": {"error": None}}),
     Understated(Persons, "persons", _CONCENTRATED),
     Understated(ClippedTable, "clipped_total", _CONCENTRATED),
     Understated(_selection, "best", _by("exponential"), "steepness", "ExponentialSelection"),
