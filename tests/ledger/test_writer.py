@@ -342,3 +342,22 @@ def test_who_is_interrupted_while_gathering_is_waited_for_no_longer(ledger, char
     assert writer._gathering is None
     ledger.reserve(charge("bb"))
     assert [entry.body["key"] for entry in ledger.entries() if entry.kind == "charge"] == ["bb"]
+
+
+def test_who_comes_just_as_patience_ends_still_wakes_the_leader(ledger, charge):
+    """The last one takes the lead's place in the gathering and then opens its gate; a gate left open would let it through too early."""
+    writer, job = ledger._writer, Submission(Reserve.of(charge("aa"), "a", 60.0))
+    waits = []
+
+    def wait(seconds=-1):
+        waits.append(seconds)
+        if len(waits) == 1:
+            writer._gathering = None
+            job.wake()
+            return False
+        return Submission.wait(job, seconds)
+
+    job.wait = wait
+    writer._usual = 5
+    writer._gather(job)
+    assert len(waits) == 2 and not Submission.wait(job, 0)
