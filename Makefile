@@ -45,7 +45,7 @@ test-long: $(STAMP) $(SPARK)
 
 # The tests of one package and its kit, without the longest: make test-one PACKAGE=ledger
 test-one: $(STAMP)
-	$(BIN)/pytest -q --within 14 -m "not long" tests/$(PACKAGE) $(wildcard tests/conformance/test_$(PACKAGE).py)
+	$(BIN)/pytest -q --within 7 -m "not long" tests/$(PACKAGE) $(wildcard tests/conformance/test_$(PACKAGE).py)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
