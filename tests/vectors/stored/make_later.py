@@ -7,30 +7,27 @@ Run by `python tests/vectors/stored/make_later.py` whenever a change is meant: u
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+from dalenius import Curator
+from dalenius.core import registry
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Release
+from dalenius.curator.memo import memo_key, plan_digest
+from dalenius.errors import DaleniusError
+from dalenius.ledger.keys import KeyFolder
+from dalenius.publish.to_json import to_json
+from dalenius.spec.batch import form_of
+from dalenius.testing import rule_kit
 
-from make_stored import FINGERPRINT, answer  # noqa: E402
-
-from dalenius import Curator  # noqa: E402
-from dalenius.core import registry  # noqa: E402
-from dalenius.core.randomness import RecordedRandomness  # noqa: E402
-from dalenius.core.release import Release  # noqa: E402
-from dalenius.curator.memo import memo_key, plan_digest  # noqa: E402
-from dalenius.errors import DaleniusError  # noqa: E402
-from dalenius.ledger.keys import KeyFolder  # noqa: E402
-from dalenius.spec.batch import form_of  # noqa: E402
-from dalenius.testing import rule_kit  # noqa: E402
-
-RECORD = HERE / "later.json"
+RECORD = Path(__file__).with_name("later.json")
+FINGERPRINT = "0" * 64
 Request = dict[str, Any]
 PERSONS: dict[str, Any] = {"id": "person", "max_rows": 2}
 UNITS: dict[str, dict[str, Any]] = {
@@ -45,6 +42,15 @@ RHO = {"definition": "zero_concentrated", "rho": "1/4"}
 CROSS: dict[str, Any] = {"rows": ["sex"], "columns": ["region"]}
 FLAT, PAIRS = CROSS | {"margins": "all"}, {"rows": ["sex"], "columns": ["job"], "margins": "all"}
 TREE = {"rows": ["sex", "region"], "margins": [["sex", "region"], ["sex", "region.half"], []]}
+
+
+def answer(release: Release) -> dict[str, Any]:
+    """A digest of the document without what is the ledger's own, and what was charged."""
+    blank = replace(release.provenance, ledger_entry="", ledger_head="", cost={}, software="")
+    return {
+        "release": sha256(to_json(release.with_(provenance=blank, subject=None))).hexdigest(),
+        "cost": dict(release.provenance.cost),
+    }
 
 
 class Source(RecordedRandomness):

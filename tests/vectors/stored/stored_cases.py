@@ -1,7 +1,6 @@
 """Requests of every measure, strategy, definition and relation, on five small data sets with fixed rows.
 
-What was published stays: `make_stored.py` wrote the digests, keys and releases of these requests once, and the tests hold every
-later version to them. A case is never edited; a changed meaning gets a case of its own.
+`tests/vectors/answers` records what they are answered.
 """
 
 from typing import Any
