@@ -25,6 +25,7 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.ledger import Ledger, Reservation
+from dalenius.ledger.books import Books
 from dalenius.ledger.composition import PartitionPart, for_group
 from dalenius.ledger.filters import ApproximateFilter, ZeroConcentratedFilter
 from dalenius.ledger.known_files import KnownFiles
@@ -307,3 +308,8 @@ def test_a_release_is_read_back_from_the_database_that_others_see(server, tmp_pa
         with store.transaction():
             pass
         assert store.ask("SELECT 1") == [(1,)]
+
+
+def test_a_stored_document_that_became_text_is_damage_and_no_fault_of_ours() -> None:
+    with pytest.raises(LedgerCorrupt, match="not the one that was stored"):
+        Books.checked(("entry", "key", "{}", "published", "people", "", "0" * 64))

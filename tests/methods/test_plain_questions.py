@@ -32,6 +32,18 @@ def test_a_mean_has_both_errors(relation: str) -> None:
     assert canonical(load_request(plain), domain).digest == canonical(load_request(stated), domain).digest
 
 
+@pytest.mark.parametrize("epsilon", ["3/10", 1, 4])
+def test_a_delta_never_costs_a_mean_its_accuracy(epsilon: object) -> None:
+    """What is (epsilon, 0) is (epsilon, delta) too."""
+    table = {"measure": "mean", "of": "x"}
+    pure = {"definition": "pure", "epsilon": epsilon}
+    errors = [
+        plan_of(numbers("replace"), {"table": table, "privacy": privacy}, {}).preview["std_error"]
+        for privacy in (pure, pure | {"definition": "approximate", "delta": "1e-6"})
+    ]
+    assert errors[1] <= errors[0] * 1.001
+
+
 def test_a_mean_whose_squares_are_too_large_has_the_error_of_its_noise() -> None:
     document = {
         "dataset": {"name": "d", "population": "p", "public": True},
@@ -61,3 +73,4 @@ def test_impossible_cells_do_not_leave_the_interior_alone() -> None:
     assert plan.strategy != "interior"
     others = {option["strategy"]: option["rmse"] for option in plan.preview["alternatives"]}
     assert plan.preview["rmse"] == min(others.values()) < others["interior"]
+    assert any("declared impossible are taken as zeros" in note for note in plan.notes)

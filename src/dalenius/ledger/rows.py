@@ -73,9 +73,10 @@ def as_release(row: Row) -> ReleaseRow:
 
 
 def stored(row: Row) -> StoredRelease:
-    """A release as it was read back."""
+    """A release as it was read back; a document that was turned into text is told by its digest."""
+    document = row[2].encode() if isinstance(row[2], str) else bytes(row[2])
     return StoredRelease(
-        entry=row[0], key=row[1], document=bytes(row[2]), status=row[3], population=row[4], analyst=row[5]
+        entry=row[0], key=row[1], document=document, status=row[3], population=row[4], analyst=row[5]
     )
 
 

@@ -274,9 +274,17 @@ def _moments(question: Question, *, has_sampling: bool, further: tuple[str, ...]
 
 
 def _together(question: Question, size: int) -> TablePlan:
-    """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace."""
+    """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace.
+
+    Under (epsilon, delta) the answer is shaped for Laplace and for normal noise, and the better one is taken.
+    """
+    shapes = {"pure": (True,), "zero_concentrated": (False,)}.get(question.definition.name, (True, False))
+    plans = [_joint(question, size, is_pure=is_pure) for is_pure in shapes]
+    return min(plans, key=lambda plan: float(plan.preview["std_error"]))
+
+
+def _joint(question: Question, size: int, *, is_pure: bool) -> TablePlan:
     bounds, query = question.bounds, rows_with(question)
-    is_pure = question.definition.name == "pure"
     statistic = JointMoments.of(query, bounds.low, bounds.high, is_pure=is_pure)
     width = bounds.high - bounds.low
     check_size(question, question.of, max(statistic.first * width, statistic.second * width**2))

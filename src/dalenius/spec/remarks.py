@@ -73,6 +73,12 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         "de": "Die Tabelle zeigt einen Teil von {names}. Datensätze mit anderen deklarierten Werten sind nirgends gezählt, und eine Summe ist"
         " die Summe der gezeigten.",
     },
+    "zeros_are_facts": {
+        "en": "Cells that are declared impossible are taken as zeros. Records that lie in one all the same disturb the numbers around it, by more than the"
+        " margins of error say.",
+        "de": "Zellen, die als unmöglich erklärt sind, gelten als Nullen. Datensätze, die dennoch in einer liegen, verfälschen die Zahlen um sie herum,"
+        " stärker als die Fehlerspannen sagen.",
+    },
     "squares_too_large": {
         "en": "There is no error of sampling: squares of {of} are too large in its declared steps. A coarser step or narrower bounds would allow it.",
         "de": "Ein Stichprobenfehler fehlt: Quadrate von {of} sind in den erklärten Schritten zu groß. Ein gröberer Schritt oder engere Grenzen würden ihn erlauben.",

@@ -37,6 +37,7 @@ from dalenius.methods.margins.setting import (
 )
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 
 STRATEGIES = "methods.margins.strategies"
 OBJECTIVES = ("cells", "tables", "maximum")
@@ -178,7 +179,10 @@ def plan_list(
 def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
     """Level by level; where too many impossible cells are shown for that, the interior, which needs no least squares."""
     try:
-        return _first(request, along.plan(domain, request))
+        plan = _first(request, along.plan(domain, request))
+        if not request.structural_zeros or plan.strategy == "interior":
+            return plan
+        return replace(plan, warnings=(*plan.warnings, remark("zeros_are_facts")))
     except TooLarge as error:
         is_served = request.structural_zeros and request.strategy in (None, "interior")
         if not is_served or request.amounts is not None:
