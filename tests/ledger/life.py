@@ -512,13 +512,17 @@ class Life(RuleBasedStateMachine):
         """The older store beside the newer anchor is refused; then the newer one comes back, or its lines are lost."""
         assert self.backup is not None
         older, model, seq = self.backup
-        is_older = self.ledger.head.seq > seq
+        has_more = self.ledger.head.seq > seq
         self.close_all()
+        is_older = self.anchored() > seq
         newest = Copy(self.location, self.folder, "newest")
         older.put_back()
         try:
             self.open()
             assert not is_older, "an older store was opened"
+            if has_more:
+                # Only lines whose head was never anchored are gone: nobody was told of them.
+                self.model = copy.deepcopy(model)
         except AnchorMismatch:
             assert is_older
             if is_final:
@@ -527,6 +531,11 @@ class Life(RuleBasedStateMachine):
             else:
                 newest.put_back()
         self.open()
+
+    def anchored(self) -> int:
+        """The last line that the anchor knows."""
+        lines = filter(None, Path(self.where["anchor"]).read_text().splitlines())
+        return max(int(json.loads(line)["seq"]) for line in lines)
 
     def forfeited(self, model: dict[str, Any]) -> dict[str, Any]:
         """What is left of every limit counts as spent, for releases about its own population."""
