@@ -278,7 +278,10 @@ def _together(question: Question, size: int) -> TablePlan:
 
     Under (epsilon, delta) the answer is shaped for Laplace and for normal noise, and the better one is taken.
     """
-    shapes = {"pure": (True,), "zero_concentrated": (False,)}.get(question.definition.name, (True, False))
+    budget = question.budget
+    shapes = ([] if budget.epsilon is None else [True]) + (
+        [] if budget.rho is budget.delta is None else [False]
+    )
     plans = [_joint(question, size, is_pure=is_pure) for is_pure in shapes]
     return min(plans, key=lambda plan: float(plan.preview["std_error"]))
 
