@@ -276,13 +276,21 @@ def _moments(question: Question, *, has_sampling: bool, further: tuple[str, ...]
 def _together(question: Question, size: int) -> TablePlan:
     """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace.
 
-    Under (epsilon, delta) the answer is shaped for Laplace and for normal noise, and the better one is taken.
+    Under (epsilon, delta) the answer is shaped for Laplace and for normal noise, and the better one that can be planned is taken.
     """
     budget = question.budget
     shapes = ([] if budget.epsilon is None else [True]) + (
         [] if budget.rho is budget.delta is None else [False]
     )
-    plans = [_joint(question, size, is_pure=is_pure) for is_pure in shapes]
+    plans, refusal = [], None
+    for is_pure in shapes:
+        try:
+            plans.append(_joint(question, size, is_pure=is_pure))
+        except (Unsupported, TooLarge) as error:
+            refusal = error
+    if not plans:
+        assert refusal is not None
+        raise refusal
     return min(plans, key=lambda plan: float(plan.preview["std_error"]))
 
 
