@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.audit.planned import audit_plan
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.randomness import RecordedRandomness
@@ -62,6 +63,15 @@ def test_tiny_neighbours_lose_what_was_charged_and_no_more(high: int) -> None:
     rho = plan_of(here, asked("zero_concentrated"), {})
     price = largest_price(rho, here, [{"x": x, "g": "a"} for x in range(high + 1)])
     assert 0.499 <= price <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", 1, 4])
+def test_with_a_delta_neighbours_lose_what_was_charged_and_no_more(epsilon: object) -> None:
+    """The shape that is taken may be made for either norm; the noise is priced by the norm that it needs."""
+    here = domain(3, 5)
+    privacy = {"definition": "approximate", "epsilon": epsilon, "delta": "1e-6"}
+    plan = plan_of(here, {"table": {"measure": "mean", "of": "x"}, "privacy": privacy}, {})
+    assert 0.9 < audit_plan(here, plan, pairs=40).largest <= 1 + 1e-7
 
 
 @pytest.mark.parametrize("definition", BUDGETS)
